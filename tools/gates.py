@@ -13,7 +13,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
 PYTHON = sys.executable
-EXACT = ("scoring", "metrics", "parsing", "exits")
+EXACT = ("scoring", "metrics", "parsing", "reading", "exits")
 """The packages whose every branch must run."""
 
 EXACT_FILES = ",".join(f"*/roundtable/{name}{end}" for name in EXACT for end in (".py", "/*"))

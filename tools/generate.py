@@ -27,6 +27,7 @@ def wanted() -> dict[Path, str]:
     import reference_mcp as mcp
     import reference_modes as modes
     import reference_pages as pages
+    import reference_reading as reading
     import reference_schemas as schemas
     import reference_surface as surface
     import signatures
@@ -48,6 +49,8 @@ def wanted() -> dict[Path, str]:
     files[Path("src/roundtable/mcp/tools.json")] = mcp.listing()
     files[REFERENCE / "provider-features.md"] = features.features_page()
     files[features.PROVIDERS_PAGE] = features.providers_page()
+    files[reading.PAGE] = reading.reading_page()
+    files[reading.WORDS_PAGE] = reading.words_page()
     files[REFERENCE / "from-typescript.md"] = pages.typescript_page()
     files |= {REFERENCE / name: text for name, text in modes.pages().items()}
     files |= signatures.files()

@@ -103,6 +103,7 @@ def for_tenant({signature}) -> Roundtable:
 '''
 
 DEBATE_SYNC = '''
+@explains_arguments
 def debate_sync({signature}) -> DebateResult:
     """Run one debate with the agents and settings of the environment, in a script or a notebook.
 
@@ -113,6 +114,7 @@ def debate_sync({signature}) -> DebateResult:
 '''
 
 RUN_STUDY = '''
+@explains_arguments
 def run_study({signature}) -> StudyReport:
     """{doc}
 
@@ -155,6 +157,7 @@ MODULES = {
         imports="""
             from __future__ import annotations
             from typing import TYPE_CHECKING, Self, Unpack
+            from roundtable._core.arguments import explains_arguments
             from roundtable._core.portal import BlockingIterator, shared_portal
             from roundtable.api.table import Roundtable as AsyncRoundtable
             from roundtable.types import Event
@@ -220,6 +223,7 @@ MODULES = {
         imports="""
             from __future__ import annotations
             from typing import TYPE_CHECKING, Self, Unpack
+            from roundtable._core.arguments import explains_arguments
             from roundtable._core.portal import BlockingIterator, shared_portal
             from roundtable.client.client import RoundtableClient
             from roundtable.types import Event
@@ -311,7 +315,8 @@ class _Writer:
         ]
         docstring = f'"""{twin.doc}"""' if "\n" not in twin.doc else f'"""{twin.doc.rstrip()}\n"""'
         body = "\n".join([docstring, dedent(start), *methods, dedent(own)])
-        return f"class {twin.name}{f'({twin.base})' if twin.base else ''}:\n{indent(body, '    ')}\n"
+        mark = "" if twin.base else "@explains_arguments\n"
+        return f"{mark}class {twin.name}{f'({twin.base})' if twin.base else ''}:\n{indent(body, '    ')}\n"
 
     def _filled_in(self, template: str, path: str, name: str, owner: str | None = None) -> str:
         """Fill in the signature, the arguments and the description of an asynchronous function."""

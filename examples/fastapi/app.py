@@ -127,9 +127,10 @@ def make_app(storage: str = "sqlite:///web.db") -> FastAPI:
 
     @app.get("/debates/{session_id}")
     async def result(session_id: str, table: Table) -> dict[str, object]:
-        """Return what is known now."""
+        """Return what is known now; while the debate runs, its answer is only interim."""
         debate = await table.session(session_id)
-        return {"status": debate.status, "answer": debate.answer, "rounds": len(debate.rounds)}
+        answer = "interimAnswer" if debate.status == "running" else "answer"
+        return {"status": debate.status, answer: debate.answer, "rounds": len(debate.rounds)}
 
     @app.get("/debates/{session_id}/questions")
     async def questions(session_id: str) -> list[dict[str, object]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from roundtable import hookimpl
+from roundtable.providers import ChatServer, OpenAIChat
 from roundtable.providers.http_provider import HttpProvider
-from roundtable.providers.openai_chat import OpenAIChat
 from roundtable.providers.spec import ProviderSpec
 from roundtable.types import ModelProfile
 
@@ -12,7 +12,7 @@ ROUNDTABLE_API = (1, 1)
 
 ACME = ProviderSpec(
     name="acme",
-    dialect=OpenAIChat("acme"),
+    dialect=OpenAIChat("acme", server=ChatServer(name="acme", done_required=True)),  # streams end with [DONE]
     base_url="https://api.acme.example/v1",
     base_url_env="ACME_BASE_URL",
     key_env=("ACME_API_KEY",),

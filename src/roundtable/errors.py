@@ -31,6 +31,7 @@ import math
 import traceback
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from roundtable._core.outages import is_outage
 from roundtable._core.text import cause_text, encodable, error_text
 
 if TYPE_CHECKING:
@@ -161,6 +162,15 @@ class RoundtableError(Exception):
             self.__dict__ |= fields
             return getattr(self, name)
 
+    @property
+    def is_outage(self) -> bool:
+        """Whether the provider is out or overloaded, so that the same call may succeed after a wait.
+
+        This is so for rate limits, time-outs, server and network errors, and calls that an open circuit breaker
+        refused. It is `False` if the request, its key or this one answer is bad.
+        """
+        return is_outage(self.code, retryable=self.retryable, details=self.details)
+
     def to_dict(self, *, debug: bool = False) -> dict[str, JsonValue]:
         """Return the error as JSON values, in camelCase, without empty fields.
 
@@ -228,7 +238,10 @@ class CircuitOpen(APINetworkError):
 
     default_message = "Circuit breaker open"
     default_retryable = False
-    default_hint: ClassVar[str | None] = "Wait as long as `retry_after_s` says, or use another provider meanwhile."
+    default_hint: ClassVar[str | None] = (
+        "Wait as long as `retry_after_s` says, use another provider meanwhile, or close the breaker now with "
+        "`reset_breakers()` of the table. `ProviderConfig.breaker` sets when it opens."
+    )
 
 
 class APITimeoutError(RoundtableError):
@@ -321,6 +334,11 @@ class StorageError(RoundtableError):
     def is_damage(self) -> bool:
         """Whether stored data is damaged; other data may still be readable."""
         return (self.details or {}).get("reason") == "corrupt"
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether another process has locked the storage for a while; the call changed nothing and can be repeated."""
+        return (self.details or {}).get("reason") == "locked"
 
 
 class ConfigurationError(RoundtableError):
@@ -419,6 +437,11 @@ class QuorumLost(RoundtableError):
         super().__init__(message, code=code, cause=cause, hint=hint, details=details)
         self.partial = partial
         self.causes: tuple[RoundtableError, ...] = tuple(causes)
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether every agent failed because its provider is out or overloaded."""
+        return bool(self.causes) and all(cause.is_outage for cause in self.causes)
 
 
 def error_kinds() -> tuple[type[RoundtableError], ...]:

@@ -60,6 +60,7 @@ __all__ = [
     "DebateModeStrategy",
     "ExitCriterion",
     "ExitRound",
+    "FollowsApprovals",
     "FullText",
     "HasBackupHint",
     "HasEndpoint",
@@ -179,6 +180,17 @@ class TurnListener(Protocol):
 
     async def tool_answered(self, step: int, call_id: str, record: ToolCallRecord) -> None:
         """A tool call ended; `record` holds its result."""
+
+
+@runtime_checkable
+class FollowsApprovals(Protocol):
+    """Optional part of a `TurnListener`: learns which tool calls wait for approval, and how each was decided."""
+
+    async def approval_requested(self, step: int, call: ToolCall) -> None:
+        """The approver is about to be asked about a tool call from model call `step` of the turn."""
+
+    async def approval_decided(self, step: int, call: ToolCall, *, allowed: bool, reason: str | None) -> None:
+        """The approver allowed or refused the call; `reason` is why it was refused, if a reason was given."""
 
 
 class Agent(Protocol):

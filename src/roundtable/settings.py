@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from roundtable.errors import ConfigurationError
 from roundtable.vendors import VENDORS
@@ -37,6 +38,7 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     **{f"{name}_base_url": (VENDORS[name].base_url_env or "",) for name in _VENDORS},
     "compatible_model": ("ROUNDTABLE_MODEL",),
     "ollama_host": ("OLLAMA_HOST",),
+    "named_providers": ("ROUNDTABLE_PROVIDERS",),
     "model_path": ("ROUNDTABLE_MODEL_PATH",),
     "cache_home": ("XDG_CACHE_HOME",),
     "data_home": ("XDG_DATA_HOME",),
@@ -47,6 +49,8 @@ VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "max_rounds": ("ROUNDTABLE_MAX_ROUNDS",),
     "debug_mode": ("ROUNDTABLE_DEBUG_MODE",),
     "network": ("ROUNDTABLE_NETWORK",),
+    "allow_plain_http": ("ROUNDTABLE_ALLOW_PLAIN_HTTP",),
+    "proxy": ("ROUNDTABLE_PROXY",),
     "plugins": ("ROUNDTABLE_PLUGINS",),
     "disable_plugins": ("ROUNDTABLE_DISABLE_PLUGINS",),
     "exit_enabled": ("ROUNDTABLE_EXIT_ENABLED",),
@@ -79,6 +83,8 @@ _TEXTS: Final = (
     "searxng_url",
     "compatible_model",
     "ollama_host",
+    "named_providers",
+    "proxy",
     "plugins",
     "disable_plugins",
 )
@@ -251,6 +257,9 @@ class Settings:
     ollama_host: str | None = None
     """`OLLAMA_HOST`: where an Ollama server listens, as `host:port` or a URL; the provider `compatible` uses it when
     `ROUNDTABLE_BASE_URL` is not set."""
+    named_providers: str | None = None
+    """`ROUNDTABLE_PROVIDERS`: named endpoints, separated by spaces, each as `NAME=KIND,URL`, such as
+    `box-a=compatible,http://127.0.0.1:8001/v1`. The key of `box-a` is read from `ROUNDTABLE_BOX_A_API_KEY`."""
     model_path: Path | None = None
     """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`, in place of the embedded model."""
     cache_home: Path | None = None
@@ -281,6 +290,12 @@ class Settings:
     network: bool = True
     """`ROUNDTABLE_NETWORK`: `false`, `0`, `no` or `off` stops this process from reaching other machines and from
     starting programs, as soon as the first `Roundtable` exists; see `roundtable.testing.without_network`."""
+    allow_plain_http: bool = False
+    """`ROUNDTABLE_ALLOW_PLAIN_HTTP`: `true`, `1`, `yes` or `on` allows keys and questions to be sent to providers over
+    plain http; otherwise, this is allowed only on this machine and, without a key, on a local network."""
+    proxy: str | None = field(default=None, repr=False)
+    """`ROUNDTABLE_PROXY`: address of the HTTP proxy for calls to providers; `env` uses `HTTPS_PROXY`, `HTTP_PROXY`,
+    `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise."""
     plugins: str | None = None
     """`ROUNDTABLE_PLUGINS`: installed plugins that may be loaded: names of distributions or entry points, separated by
     commas; or `none`; or `all`, the default."""
@@ -373,6 +388,7 @@ class Settings:
             max_rounds=reader.count("max_rounds", defaults.max_rounds),
             debug_mode=reader.flag("debug_mode", default=defaults.debug_mode),
             network=reader.flag("network", default=defaults.network),
+            allow_plain_http=reader.flag("allow_plain_http", default=defaults.allow_plain_http),
             exit_enabled=reader.flag("exit_enabled", default=defaults.exit_enabled),
             exit_convergence_rounds=reader.count("exit_convergence_rounds", defaults.exit_convergence_rounds),
             consensus_summary_max_length=reader.limit(
@@ -423,6 +439,26 @@ class Settings:
                     return str(value).lower()
                 return None if value is None else str(value)
         return self.environment.get(variable, "").strip() or None
+
+    def proxy_for(self, url: str) -> str | None:
+        """Return the proxy that the environment sets for an address; `None` for none, and for loopback addresses.
+
+        Example:
+            >>> settings = Settings.from_env({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": ".example.net"})
+            >>> settings.proxy_for("https://api.example.org/v1"), settings.proxy_for("https://api.example.net/v1")
+            ('http://proxy:3128', None)
+        """
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        names = {name.lower(): value.strip() for name, value in self.environment.items() if value.strip()}
+        proxy = names.get(f"{parts.scheme}_proxy") or names.get("all_proxy")
+        is_local = host == "localhost" or host.startswith("127.") or host == "::1"
+        excluded = [name.strip().lower().removeprefix("*").lstrip(".") for name in names.get("no_proxy", "").split(",")]
+        targets = (host, f"{host}:{parts.port}")
+        is_excluded = names.get("no_proxy") == "*" or any(
+            target == name or target.endswith(f".{name}") for target in targets for name in excluded if name
+        )
+        return None if is_local or is_excluded else proxy
 
     @staticmethod
     def variables(name: str) -> tuple[str, ...]:

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict, TypeGuard, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypedDict, TypeGuard, assert_never
 
 import anyio
 
 from roundtable._core.attempts import CURRENT_ATTEMPT, TurnAttempt
 from roundtable._core.clock import SystemClock
+from roundtable._core.scale import scale_problem
 from roundtable._core.text import encodable, error_text
+from roundtable._core.waits import ON_WAIT
 from roundtable.errors import (
     AgentError,
     APITimeoutError,
     BudgetExceeded,
     CassetteMiss,
     ConfigurationError,
+    ParseError,
     RoundtableError,
     error_kinds,
 )
+from roundtable.protocols import FollowsApprovals
 from roundtable.types import (
     AgentResponse,
     ApprovalAnswer,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from roundtable.types import AnyTurn, DebateContext, Stage, ToolCall, ToolCallRecord, TurnKey, TurnSpec
 
 __all__ = [
+    "HALTED",
     "CountingListener",
     "StageHooks",
     "TurnCancelled",
@@ -63,6 +68,8 @@ __all__ = [
 
 logger: logging.Logger = logging.getLogger("roundtable.stages")
 
+HALTED: Final = "AGENT_HALTED"
+"""Code of the error of a turn that was asked to stop after a paid call; the turn is taken again on resume."""
 _MESSAGE_CHARS = 500
 
 
@@ -109,6 +116,16 @@ class CountingListener:
         """See `TurnListener`."""
         await self._forward(self._listener.tool_answered(step, call_id, record))
 
+    async def approval_requested(self, step: int, call: ToolCall) -> None:
+        """See `FollowsApprovals`."""
+        if isinstance(self._listener, FollowsApprovals):
+            await self._forward(self._listener.approval_requested(step, call))
+
+    async def approval_decided(self, step: int, call: ToolCall, *, allowed: bool, reason: str | None) -> None:
+        """See `FollowsApprovals`."""
+        if isinstance(self._listener, FollowsApprovals):
+            await self._forward(self._listener.approval_decided(step, call, allowed=allowed, reason=reason))
+
     async def _forward(self, notification: Awaitable[None]) -> None:
         try:
             await notification
@@ -123,7 +140,10 @@ class StageHooks(Protocol):
     """What a caller of `run_stage` may add, to follow and store turns."""
 
     async def started(self, spec: TurnSpec, attempt: int) -> TurnListener | None:
-        """Return the listener of a starting turn. `TurnCancelled` prevents the turn; other errors end the stage."""
+        """Return the listener of a starting turn. `TurnCancelled` prevents the turn; other errors end the stage.
+
+        If the listener has a method `waiting`, it gets each wait of more than a second.
+        """
 
     async def settled(self, turn: AnyTurn) -> None:
         """A turn ended. An error raised here ends the whole stage and is raised by `run_stage`."""
@@ -288,6 +308,8 @@ async def _run_turn(task: _TurnTask, view: DebateContext, hooks: StageHooks | No
     except TurnCancelled:
         return None
     counter = None if listener is None else CountingListener(listener)
+    # Waits may be of calls that tools make, or of approvals, so they do not go through the agent.
+    ON_WAIT.set(getattr(listener, "waiting", None))
     outcome = await _take_turn(task, view, counter, clock)
     if counter is not None:
         counter.check()
@@ -434,6 +456,11 @@ def _check_result(result: object, spec: TurnSpec, agent: Agent) -> TurnResult:
         msg = f"agent {agent.id!r} returned {kind!r}, but the turn requires {spec.answer!r}"
         raise AgentError(msg, hint="take_turn must return a TurnResult with an answer of the required kind.")
     answer = result.answer
+    problem = scale_problem(answer.scores.values(), *spec.scale) if isinstance(answer, ScoresAnswer) else ""
+    if problem:
+        failure = ParseError(f"agent {agent.id!r} gave no valid scores: {problem}")
+        failure.usage = result.usage
+        raise failure
     if isinstance(answer, AgentResponse) and (answer.agent_id, answer.agent_name) != (agent.id, agent.name):
         renamed = answer.model_copy(update={"agent_id": agent.id, "agent_name": agent.name})
         return result.model_copy(update={"answer": renamed})
@@ -458,18 +485,7 @@ def _name_motions(result: TurnResult, spec: TurnSpec) -> TurnResult:
             answer = answer.model_copy(update={"approved": approved})
         case ScoresAnswer():
             scores = {spec.motions[label]: score for label, score in answer.scores.items() if names.of([label])}
-            low, high = spec.scale
-            usable = {
-                name: score
-                for name, score in scores.items()
-                if (low is None or score >= low) and (high is None or score <= high)
-            }
-            warnings += [
-                f"the score {score:g} of {name[:80]!r} is off the scale; dropped"
-                for name, score in scores.items()
-                if name not in usable
-            ]
-            answer = answer.model_copy(update={"scores": usable})
+            answer = answer.model_copy(update={"scores": scores})
         case AgentResponse() | PlanAnswer() | TextAnswer():
             return result
         case _:

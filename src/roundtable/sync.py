@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.portal import BlockingIterator, shared_portal
 from roundtable.api.table import Roundtable as AsyncRoundtable
 from roundtable.types import Event
@@ -103,6 +104,7 @@ class Watch(BlockingIterator[Event]):
         self._portal.make(self._source.close)
 
 
+@explains_arguments
 class DebateHandle:
     """A running debate, returned by `Roundtable.start`, `start_resume` or `start_fork`."""
 
@@ -145,6 +147,7 @@ class DebateHandle:
         self._portal.call(lambda: self._handle.stop(running=running))
 
 
+@explains_arguments
 class Roundtable:
     """The blocking version of `roundtable.Roundtable`; see there for arguments, results and errors.
 
@@ -282,9 +285,21 @@ class Roundtable:
             )
         )
 
-    def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+    def debate_once(
+        self,
+        session_id: str,
+        topic: str,
+        *,
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
+        **options: Unpack[DebateOptions],
+    ) -> DebateResult:
         """Run a debate at most once under an id that you choose; a second call continues it or returns its result."""
-        return self._portal.call(lambda: self._table.debate_once(session_id, topic, **options))
+        return self._portal.call(
+            lambda: self._table.debate_once(
+                session_id, topic, complete_rounds=complete_rounds, outage_s=outage_s, **options
+            )
+        )
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate, as JSON: its settings and its agents; see `debate` for the arguments."""
@@ -300,6 +315,9 @@ class Roundtable:
         name: str | None = None,
         on: DebateQueue | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        complete_rounds: bool = True,
+        outage_s: float = 600.0,
+        adapt: bool = True,
         **options: Unpack[DebateOptions],
     ) -> Results:
         """Run a debate of every question in every mode, a few at a time, and return all results."""
@@ -312,6 +330,9 @@ class Roundtable:
                 name=name,
                 on=on,
                 on_progress=on_progress,
+                complete_rounds=complete_rounds,
+                outage_s=outage_s,
+                adapt=adapt,
                 **options,
             )
         )
@@ -325,6 +346,9 @@ class Roundtable:
         concurrency: int = 8,
         on_error: OnError = "record",
         on_progress: Callable[[Progress], None] | None = None,
+        complete_rounds: bool = True,
+        outage_s: float = 600.0,
+        adapt: bool = True,
     ) -> Results:
         """Continue the unfinished debates of many, a few at a time, and return all results in the same order."""
         return self._portal.call(
@@ -335,6 +359,9 @@ class Roundtable:
                 concurrency=concurrency,
                 on_error=on_error,
                 on_progress=on_progress,
+                complete_rounds=complete_rounds,
+                outage_s=outage_s,
+                adapt=adapt,
             )
         )
 
@@ -346,9 +373,24 @@ class Roundtable:
         """Run a debate and yield its events as they happen; see `debate` for the arguments."""
         return DebateStream(self._portal.make(lambda: self._table.stream(topic, **options)), self._portal)
 
-    def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
+    def start(
+        self,
+        topic: str,
+        *,
+        step: bool = False,
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
+        **options: Unpack[DebateOptions],
+    ) -> DebateHandle:
         """Start a debate in the background, while the table is entered; see `debate` for the other arguments."""
-        return DebateHandle(self._portal.call(lambda: self._table.start(topic, step=step, **options)), self._portal)
+        return DebateHandle(
+            self._portal.call(
+                lambda: self._table.start(
+                    topic, step=step, complete_rounds=complete_rounds, outage_s=outage_s, **options
+                )
+            ),
+            self._portal,
+        )
 
     def watch(self, session_id: str, *, after: int = 0) -> Watch:
         """Follow a session that runs here or in another process, from the event after number `after`."""
@@ -357,6 +399,10 @@ class Roundtable:
     def chat_model(self, name: str) -> StreamingModel:
         """Return a guarded model by `"provider:model"`."""
         return self._table.chat_model(name)
+
+    def reset_breakers(self) -> None:
+        """Close all circuit breakers, so that the next call to every provider is made."""
+        self._portal.make(self._table.reset_breakers)
 
     def converse(
         self,
@@ -424,6 +470,8 @@ class Roundtable:
         budget: Budget | None = None,
         deadline_s: float | None = None,
         on_change: OnChange = "error",
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
     ) -> DebateHandle:
         """Continue a stored session in the background, while the table is entered."""
         return DebateHandle(
@@ -438,6 +486,8 @@ class Roundtable:
                     budget=budget,
                     deadline_s=deadline_s,
                     on_change=on_change,
+                    complete_rounds=complete_rounds,
+                    outage_s=outage_s,
                 )
             ),
             self._portal,
@@ -493,17 +543,29 @@ class Roundtable:
         at_round: int,
         step: bool = False,
         context_results: Sequence[ContextResult] = (),
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
         **changes: Unpack[DebateOptions],
     ) -> DebateHandle:
         """Fork a session as `fork` does, and run the new session in the background, while the table is entered."""
         return DebateHandle(
             self._portal.call(
                 lambda: self._table.start_fork(
-                    session_id, at_round=at_round, step=step, context_results=context_results, **changes
+                    session_id,
+                    at_round=at_round,
+                    step=step,
+                    context_results=context_results,
+                    complete_rounds=complete_rounds,
+                    outage_s=outage_s,
+                    **changes,
                 )
             ),
             self._portal,
         )
+
+    def reread(self, session_id: str) -> DebateResult:
+        """Read the answers of a completed debate again, by the present rules, and store a new session."""
+        return self._portal.call(lambda: self._table.reread(session_id))
 
     def rerun(
         self,
@@ -572,6 +634,10 @@ class Roundtable:
         """Return the current result of a stored session; no model is called."""
         return self._portal.call(lambda: self._table.session(session_id))
 
+    def prompt_texts(self, session_id: str) -> dict[str, str]:
+        """Return the texts of the mode's instructions with which a session started."""
+        return self._portal.call(lambda: self._table.prompt_texts(session_id))
+
     def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
         """List stored sessions, newest first: all of them, or as many as the `limit` of the filter allows."""
         return self._portal.call(lambda: self._table.sessions(wanted))
@@ -628,6 +694,7 @@ class Roundtable:
         return table
 
 
+@explains_arguments
 def debate_sync(
     topic: str,
     *,
@@ -644,6 +711,7 @@ def debate_sync(
         return table.debate(topic, **options)
 
 
+@explains_arguments
 def run_study(
     table: Roundtable,
     questions: Sequence[Question],
@@ -655,6 +723,9 @@ def run_study(
     study: str | None = None,
     on: DebateQueue | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    complete_rounds: bool = True,
+    outage_s: float = 600.0,
+    adapt: bool = True,
     resamples: int = 10000,
     seed: int = 0,
     **options: Unpack[DebateOptions],
@@ -680,6 +751,9 @@ def run_study(
             study=study,
             on=on,
             on_progress=on_progress,
+            complete_rounds=complete_rounds,
+            outage_s=outage_s,
+            adapt=adapt,
             resamples=resamples,
             seed=seed,
             **options,

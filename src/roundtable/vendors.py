@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from roundtable.types import ModelProfile, SearchProfile
 from roundtable.types.agents import InputKind
@@ -94,10 +95,21 @@ class ModelApi:
     batch_api: Literal["anthropic", "google", "openai"] | None = None
     """Kind of its batch API; `None` if it has no batch API, or none that the library supports."""
     requests_per_minute: float | None = None
-    """Maximum calls per minute for one key and model, used until response headers state the limit; `None` for no
-    limit."""
+    """Maximum calls per minute for one key and model at the vendor's own address, used until response headers state the
+    limit; `None` for no limit."""
     summary: str = ""
     """Description in one line."""
+
+    def rate_at(self, base_url: str) -> float | None:
+        """Return the default rate for calls to an address, in calls per minute: only the vendor itself has one.
+
+        Example:
+            >>> api = ModelApi(name="acme", base_url="https://api.acme.test/v1", requests_per_minute=50)
+            >>> api.rate_at("https://eu.api.acme.test/v1"), api.rate_at("http://127.0.0.1:8080/v1")
+            (50, None)
+        """
+        own, host = (urlsplit(url or "").hostname or "" for url in (self.base_url, base_url))
+        return self.requests_per_minute if own and f".{host}".endswith(f".{own}") else None
 
     def profile_of(self, model: str) -> ModelProfile:
         """Return the profile of a model."""

@@ -23,7 +23,7 @@ def test_each_mode_says_when_to_use_it(command: Command) -> None:
         assert summary.split(",", maxsplit=1)[0] in text
         assert listed[name]["useWhen"] == kind.use_when
         assert listed[name]["assignsStances"] is kind.assigns_stances
-        assert listed[name]["minAgents"] == kind.agent_counts.start
+        assert range(listed[name]["minAgents"], listed[name]["maxAgents"] + 1) == kind.agent_counts
         assert listed[name]["options"] == list(kind.options)
         for option in kind.options:
             assert f"{name}:{option}=" in text

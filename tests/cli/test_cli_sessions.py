@@ -257,6 +257,19 @@ def test_a_session_is_forked_and_the_first_stays_as_it_was(command: Command, pla
     assert command("fork", held, "--at-round", "9", "--db", "d.db").code == 6
 
 
+@pytest.mark.slow
+def test_answers_are_read_again_in_a_new_session(command: Command, place: Path, held: str) -> None:
+    before = command("show", held, "--db", "d.db", "--json").out
+    again = fields(command("reread", held, "--db", "d.db", "--json"))
+    assert again["sessionId"] != held
+    assert again["usage"]["calls"] == 0
+    assert again["answer"] == fields(command("show", held, "--db", "d.db", "--json"))["answer"]
+    assert command("reread", held, "--db", "d.db").out.startswith(command("show", held, "--db", "d.db").out[:20])
+    assert command("show", held, "--db", "d.db", "--json").out == before
+    assert len(command("sessions", "--db", "d.db").out.splitlines()) == 4
+    assert command("reread", "unknown", "--db", "d.db").code == 6
+
+
 OPTIONS = {
     "options": (["--options", "Tea,Milk"], ["Tea", "Milk"]),
     "decide": (["--decide", "unanimity"], "unanimity"),

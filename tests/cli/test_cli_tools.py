@@ -17,6 +17,7 @@ TOOLS = ("--tools", "request_context")
 OPENS = {"toolCalls": [{"name": "fetch_url", "args": {"url": "http://127.0.0.1:9/\u202etxt.\x1b[2J"}}]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "error"),
     [

@@ -7,41 +7,24 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from functools import partial
+from time import time as clock
+from typing import Any, ClassVar
 
 import anyio
-import pytest
-from hypothesis import Phase, settings
-
-# Found is enough: to make an example small takes longer than all else. Suites read the profile when they are imported.
-settings.register_profile(
-    "planted", max_examples=60, phases=[Phase.explicit, Phase.generate], deadline=None, database=None
-)
-settings.load_profile("planted")
-
-from conformance.test_modes import FAULTS as MODE_FAULTS  # noqa: E402
-from conformance.test_plugin_faults import (  # noqa: E402
-    Acme,
-    AnswersShort,
+from conformance.planting import Planted, anyio_backend, fixture, planter
+from conformance.test_modes import FAULTS as MODE_FAULTS
+from conformance.test_plugin_faults import (
     Counting,
-    DropsCalls,
-    DropsTheLimit,
-    DropsUsage,
     FirstHeard,
     Flattering,
-    FollowsRedirects,
-    ForgetsWhenToTryAgain,
-    KeepsItsConnection,
-    LocksForEver,
-    LogsItsKey,
     Null,
-    RaisesItsKey,
     Remembering,
-    ShowsItsKey,
     Sound,
-    StreamsNoUsage,
     fair,
     first_letter,
     first_listed,
@@ -49,370 +32,40 @@ from conformance.test_plugin_faults import (  # noqa: E402
     led_by,
 )
 
-from roundtable.analysis import ConsensusAnalyzer  # noqa: E402
-from roundtable.errors import RoundtableError  # noqa: E402
-from roundtable.exits import Exit  # noqa: E402
-from roundtable.modes import BaseModeStrategy  # noqa: E402
-from roundtable.protocols import ExitRound  # noqa: E402
-from roundtable.scoring import Outcome, Rule  # noqa: E402
-from roundtable.testing import RecordingObserver, ScriptedModel  # noqa: E402
-from roundtable.testing.analyzer_suite import AnalyzerSuite  # noqa: E402
-from roundtable.testing.exit_suite import ExitSuite  # noqa: E402
-from roundtable.testing.mode_suite import ModeSuite  # noqa: E402
-from roundtable.testing.observer_suite import ObserverSuite  # noqa: E402
-from roundtable.testing.provider_suite import Capability, ProviderSuite  # noqa: E402
-from roundtable.testing.rule_suite import RuleSuite  # noqa: E402
-from roundtable.testing.tool_suite import ToolSuite  # noqa: E402
-from roundtable.tools import ToolDefinition  # noqa: E402
-from roundtable.types import (  # noqa: E402
+from roundtable.analysis import ConsensusAnalyzer
+from roundtable.exits import Exit, MaxRounds
+from roundtable.modes import BaseModeStrategy
+from roundtable.protocols import ExitRound
+from roundtable.scoring import Outcome, Rule, first_places
+from roundtable.testing import RecordingObserver
+from roundtable.testing.analyzer_suite import AnalyzerSuite
+from roundtable.testing.exit_suite import ExitSuite
+from roundtable.testing.mode_suite import ModeSuite
+from roundtable.testing.observer_suite import ObserverSuite
+from roundtable.testing.rule_suite import RuleSuite
+from roundtable.testing.tool_suite import ToolSuite
+from roundtable.tools import ToolDefinition
+from roundtable.types import (
     AgentResponse,
     AgentTool,
-    ChatDelta,
-    ChatRequest,
-    ChatResponse,
     ConsensusResult,
     DebateContext,
     EndRound,
     Event,
     ExitResult,
     JsonObject,
-    Message,
-    ModelProfile,
     Plan,
     Stage,
     ToolResult,
     TurnSpec,
+    Visible,
 )
 
-PLANTED: list[tuple[str, str, str]] = []
+__all__ = ["PLANTED", "anyio_backend"]
+
+PLANTED: Planted = []
 """Suite, law and class of each planted plugin."""
-
-
-@pytest.fixture(params=["asyncio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    """Run on one event loop."""
-    return str(request.param)
-
-
-def plant(suite: type, law: str, wrong: type | str, **parts: object) -> None:
-    """Create the test class of a wrong plugin, which has to break one law."""
-    name = f"Test{len(PLANTED):03}{wrong if isinstance(wrong, str) else wrong.__name__}"
-    kind = next(base.__name__ for base in suite.__mro__ if base.__module__.startswith("roundtable.testing."))
-    globals()[name] = type(name, (suite,), {**parts, "__module__": __name__})
-    PLANTED.append((kind, law, name))
-
-
-def fixture(make: Callable[[], object]) -> Callable[[object], object]:
-    """Return a fixture that creates the plugin under test."""
-
-    @pytest.fixture
-    def created(self: object) -> object:
-        return make()
-
-    return cast("Callable[[object], object]", created)
-
-
-# ------------------------------------------------------------------ providers
-
-
-class Http(ProviderSuite):
-    """All capabilities, and little patience."""
-
-    capabilities = frozenset({Capability.HTTP, Capability.STREAMING, Capability.TOOLS})
-    limit_s = 1.5
-
-
-def provider(law: str, wrong: type[Any], suite: type = Http) -> None:
-    """Plant a provider; `wrong` is created with the base URL of the API."""
-    plant(suite, law, wrong, make_model=fixture(lambda: wrong))
-
-
-class Changed(Acme):
-    """Changes each request before it is sent."""
-
-    def change(self, request: ChatRequest) -> ChatRequest:
-        return request
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        return await super().complete(self.change(request))
-
-    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        return super().stream(self.change(request))
-
-
-def dropping(**values: object) -> type[Changed]:
-    """Return a provider that sends these values instead of those of the call."""
-
-    class Drops(Changed):
-        def change(self, request: ChatRequest) -> ChatRequest:
-            return request.model_copy(update=values)
-
-    Drops.__name__ = f"Drops{''.join(name.title().replace('_', '') for name in values)}"
-    return Drops
-
-
-class NoSignature(Acme):
-    async def complete(self) -> ChatResponse:  # type: ignore[override]
-        raise NotImplementedError
-
-
-class AwaitsItsStream(Acme):
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:  # type: ignore[override]
-        return self.inner.stream(request)
-
-
-class CountsNoCalls(Acme):
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        response = await super().complete(request)
-        return response.model_copy(update={"usage": response.usage.model_copy(update={"calls": 0})})
-
-
-class EndsWithAPiece(Acme):
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        async for item in super().stream(request):
-            yield item
-        yield ChatDelta(text="!")
-
-
-class OneAtATime(Acme):
-    """Does not answer again after a stream was left."""
-
-    busy = False
-
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        self.busy = True
-        async for item in super().stream(request):
-            yield item
-        self.busy = False
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        if self.busy:
-            await anyio.sleep_forever()
-        return await super().complete(request)
-
-
-class ClosesOnce(Acme):
-    closed = False
-
-    async def aclose(self) -> None:
-        if self.closed:
-            raise RuntimeError("closed")
-        self.closed = True
-        await super().aclose()
-
-
-class SharesAnswers(Acme):
-    """Gives the last answer to all who wait."""
-
-    last: ChatResponse | None = None
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.last = await super().complete(request)
-        await anyio.sleep(0.2)
-        return self.last
-
-
-class Persistent(Acme):
-    """Calls again until there is an answer, whatever the deadline."""
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        with anyio.CancelScope(shield=True):
-            return await super().complete(request)
-
-
-class TriesAgain(Acme):
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        try:
-            return await super().complete(request)
-        except RoundtableError:
-            return await super().complete(request)
-
-
-class TakesAnything(Acme):
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        try:
-            return await super().complete(request)
-        except RoundtableError:
-            return ChatResponse(text="")
-
-
-class RaisesItsOwn(Acme):
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        try:
-            return await super().complete(request)
-        except RoundtableError as error:
-            raise KeyError("choices") from error
-
-
-class Undeclared(ProviderSuite):
-    """Declares nothing, as if all of its capabilities were strings."""
-
-
-class NotTelling(ProviderSuite):
-    """Declares neither streams nor tools."""
-
-    capabilities = frozenset({Capability.HTTP})
-
-
-class Silent(ScriptedModel):
-    """Answers without the API."""
-
-    profile = ModelProfile(streams=True)
-
-    def __init__(self, url: str) -> None:
-        super().__init__({"*": "Tea"})
-
-
-class SendsNothing(Changed):
-    """Asks something else than the agent did."""
-
-    def change(self, request: ChatRequest) -> ChatRequest:
-        return request.model_copy(update={"messages": (Message(role="user", content="Hello"),)})
-
-
-class AllAsUser(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        messages = tuple(message.model_copy(update={"role": "user"}) for message in request.messages)
-        return request.model_copy(update={"messages": messages})
-
-
-class SystemAsUser(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        messages = tuple(
-            message.model_copy(update={"role": "user"}) if message.role == "system" else message
-            for message in request.messages
-        )
-        return request.model_copy(update={"messages": messages})
-
-
-class LastAlone(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        return request.model_copy(update={"messages": request.messages[-1:]})
-
-
-class Backwards(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        return request.model_copy(update={"messages": request.messages[::-1]})
-
-
-class StreamsTheLastAlone(Acme):
-    """Sends everything, but for a stream the last message only."""
-
-    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        return super().stream(request.model_copy(update={"messages": request.messages[-1:]}))
-
-
-class AlwaysWarm(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        return request.model_copy(update={"temperature": 0.375})
-
-
-class StreamsWithoutSchema(Acme):
-    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        return super().stream(request.model_copy(update={"output_schema": None}))
-
-
-class NoParameters(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        tools = tuple(tool.model_copy(update={"parameters": {}}) for tool in request.tools)
-        return request.model_copy(update={"tools": tools})
-
-
-class NoDescriptions(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        tools = tuple(
-            AgentTool(
-                name=tool.name,
-                description=tool.description,
-                parameters={"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
-            )
-            for tool in request.tools
-        )
-        return request.model_copy(update={"tools": tools})
-
-
-class NoRequirement(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        choice = "auto" if request.tool_choice == "required" else request.tool_choice
-        return request.model_copy(update={"tool_choice": choice})
-
-
-class ForgetsArguments(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        messages = tuple(
-            message.model_copy(
-                update={"tool_calls": tuple(call.model_copy(update={"arguments": {}}) for call in message.tool_calls)}
-            )
-            for message in request.messages
-        )
-        return request.model_copy(update={"messages": messages})
-
-
-class SwapsResults(Changed):
-    def change(self, request: ChatRequest) -> ChatRequest:
-        ids = [message.tool_call_id for message in request.messages if message.tool_call_id]
-        turned = iter(ids[::-1])
-        messages = tuple(
-            message.model_copy(update={"tool_call_id": next(turned)}) if message.tool_call_id else message
-            for message in request.messages
-        )
-        return request.model_copy(update={"messages": messages})
-
-
-class StreamsNoCalls(Acme):
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
-        async for item in super().stream(request):
-            yield item.model_copy(update={"tool_calls": ()}) if isinstance(item, ChatResponse) else item
-
-
-provider("test_it_has_the_parts_of_a_model", NoSignature)
-provider("test_it_has_the_parts_of_a_model", AwaitsItsStream)
-provider("test_it_answers", DropsUsage)
-provider("test_it_answers", CountsNoCalls)
-provider("test_a_stream_ends_with_the_whole_answer", StreamsNoUsage)
-provider("test_a_stream_ends_with_the_whole_answer", EndsWithAPiece)
-provider("test_a_stream_may_be_left", OneAtATime)
-provider("test_a_stream_that_is_left_lets_its_connection_go", KeepsItsConnection)
-provider("test_a_stream_that_breaks_off_is_an_error", AnswersShort)
-provider("test_it_closes_twice", ClosesOnce)
-provider("test_tools_are_described_to_it", DropsCalls)
-provider("test_calls_at_once_do_not_disturb_each_other", SharesAnswers)
-provider("test_a_call_that_is_cancelled_holds_up_no_other", LocksForEver)
-provider("test_a_deadline_ends_a_call", Persistent)
-provider("test_a_refusal_is_an_error_of_ours", TriesAgain)
-provider("test_a_refusal_is_an_error_of_ours", ForgetsWhenToTryAgain)
-provider("test_an_answer_that_is_none_is_an_error_of_ours", TakesAnything)
-provider("test_an_answer_with_a_part_that_is_wrong_never_breaks_it", RaisesItsOwn)
-provider("test_a_redirect_is_not_followed", FollowsRedirects)
-provider("test_a_key_shows_nowhere", ShowsItsKey)
-provider("test_a_key_shows_nowhere", LogsItsKey)
-provider("test_a_key_shows_nowhere", RaisesItsKey)
-provider("test_it_declares_what_it_does", Acme, Undeclared)
-provider("test_it_declares_what_it_does", Acme, NotTelling)
-provider("test_it_declares_what_it_does", Silent)
-provider("test_the_model_is_named", dropping(model="acme-0"))
-provider("test_messages_are_sent_in_order_with_their_roles", SendsNothing)
-provider("test_messages_are_sent_in_order_with_their_roles", AllAsUser)
-provider("test_messages_are_sent_in_order_with_their_roles", SystemAsUser)
-provider("test_messages_are_sent_in_order_with_their_roles", LastAlone)
-provider("test_messages_are_sent_in_order_with_their_roles", Backwards)
-provider("test_messages_are_sent_in_order_with_their_roles", StreamsTheLastAlone)
-provider("test_an_option_is_sent", dropping(temperature=None))
-provider("test_an_option_is_sent", dropping(seed=None))
-provider("test_an_option_is_sent", dropping(stop=()))
-provider("test_an_option_is_sent", AlwaysWarm)
-provider("test_the_token_limit_is_sent", DropsTheLimit)
-provider("test_a_schema_is_sent", dropping(output_schema=None))
-provider("test_a_schema_is_sent", StreamsWithoutSchema)
-provider("test_a_tool_is_sent_with_its_parameters", dropping(tools=()))
-provider("test_a_tool_is_sent_with_its_parameters", NoParameters)
-provider("test_a_tool_is_sent_with_its_parameters", NoDescriptions)
-provider("test_the_choice_of_a_tool_is_sent", dropping(tool_choice="auto"))
-provider("test_the_choice_of_a_tool_is_sent", NoRequirement)
-provider("test_calls_and_results_are_sent_back", ForgetsArguments)
-provider("test_calls_and_results_are_sent_back", SwapsResults)
-provider("test_calls_and_results_are_sent_back", LastAlone)
-provider("test_a_streamed_call_is_parsed", StreamsNoCalls)
+plant = planter(globals(), PLANTED)
 
 # ------------------------------------------------------------------ modes
 
@@ -517,6 +170,70 @@ class DecidesByRanking(Balloting):
     facts: ClassVar[dict[str, object]] = {"counts": "decide", "answer": "ranking"}
 
 
+class Jury(Sound):
+    """Asks the jurors one after the other, and shows each the votes before."""
+
+    has_own_vote = True
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        spoken = [
+            turn for turn in view.transcript if turn.round == view.current_round and turn.stage.startswith("juror")
+        ]
+        if len(spoken) == len(view.agents):
+            return EndRound()
+        turn = TurnSpec(
+            slot=0,
+            agent=view.agents[len(spoken)].id,
+            task="Vote.",
+            answer="ballot",
+            counts="decide",
+            options=view.options or ("tea", "milk"),
+            sees=tuple(
+                Visible(turn=earlier.key, shown_as="a juror") for earlier in spoken if earlier.outcome == "answered"
+            ),
+        )
+        return Stage(name=f"juror-{len(spoken) + 1}", turns=(turn,))
+
+
+class ByTheMinute(Sound):
+    def task(self) -> str:
+        return "Speak now." if time.localtime().tm_min % 2 else "Speak."
+
+
+class ByTheWeekday(Sound):
+    def task(self) -> str:
+        return "Speak, it is the weekend." if datetime.now(UTC).weekday() > 4 else "Speak."
+
+
+class ByTheDate(Sound):
+    def task(self) -> str:
+        return f"Speak. It is {date.today()}."  # noqa: DTZ011  (the fault itself)
+
+
+class ByTheHour(Sound):
+    def task(self) -> str:
+        return "Good morning." if clock() % 86_400 < 43_200 else "Good evening."
+
+
+class IgnoresTheEnd(Balloting):
+    """Votes in the last round alone, whatever ends the debate."""
+
+    has_own_vote = True
+    facts: ClassVar[dict[str, object]] = {"counts": "decide"}
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        stages = {turn.stage for turn in view.transcript if turn.round == view.current_round}
+        if "speech" not in stages:
+            return Sound.next_stage(self, view.model_copy(update={"transcript": ()}))
+        if view.current_round < view.total_rounds or "poll" in stages:
+            return EndRound()
+        return super().next_stage(view.model_copy(update={"transcript": ()}))
+
+
+mode("test_ballots_are_secret", Jury)
+mode("test_what_ends_a_debate_also_ends_it_early", IgnoresTheEnd)
+for reads_clock in (ByTheMinute, ByTheWeekday, ByTheDate, ByTheHour):
+    mode("test_the_plan_is_the_same_at_any_time", reads_clock)
 for wrong_mode, broken_law in MODE_FAULTS.items():
     mode(broken_law, wrong_mode)
 mode("test_every_round_asks_somebody", AsksOnce)
@@ -686,9 +403,9 @@ tool("test_calls_at_once_do_not_disturb_each_other", "OnlyOne", OnlyOne)
 # ------------------------------------------------------------------ exits
 
 
-def criterion(law: str, wrong: type[Exit]) -> None:
+def criterion(law: str, wrong: Callable[[], Exit], **declared: object) -> None:
     """Plant a stop criterion."""
-    plant(ExitSuite, law, wrong, criterion=fixture(wrong))
+    plant(ExitSuite, law, type(wrong()), criterion=fixture(wrong), **declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -788,6 +505,103 @@ class Texting(Reasonless):
         return "stop"
 
 
+@dataclass(frozen=True, slots=True)
+class Never(Exit):
+    """Never ends."""
+
+    kind: ClassVar[str] = "never"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        return ExitResult(should_exit=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NeverAfterRounds(MaxRounds):
+    """A largest number of rounds that never ends a debate."""
+
+    kind = "never_after"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        return ExitResult(should_exit=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuous(Exit):
+    """Ends when no two answers differ, also where there are none."""
+
+    kind: ClassVar[str] = "vacuous"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        responses = rounds[-1].responses if rounds else ()
+        return ExitResult(should_exit=len({each.position for each in responses}) < 2, reason="agreed")
+
+
+@dataclass(frozen=True, slots=True)
+class VacuouslySettled(Exit):
+    """Ends when nobody who answered twice changed its answer, also where nobody answered twice."""
+
+    kind: ClassVar[str] = "settled"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        if len(rounds) < 2:
+            return ExitResult(should_exit=False)
+        before, after = ({each.agent_id: each.position for each in record.responses} for record in rounds[-2:])
+        settled = after.keys() and all(before[agent] == after[agent] for agent in before.keys() & after.keys())
+        return ExitResult(should_exit=bool(settled), reason="settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Hopeful(Exit):
+    """Ends when the agents may agree, also where nobody compared their answers."""
+
+    kind: ClassVar[str] = "hopeful"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        consensus = rounds[-1].consensus if rounds else None
+        at_most = 0.0 if consensus is None else consensus.agreement_at_most
+        return ExitResult(should_exit=at_most > 0.9, reason="agreed")
+
+
+@dataclass(frozen=True, slots=True)
+class AtNight(Exit):
+    kind: ClassVar[str] = "at-night"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        return ExitResult(should_exit=datetime.now(UTC).hour < 6, reason="night")
+
+
+@dataclass(frozen=True, slots=True)
+class Loops(Exit):
+    """Never decides after the second round."""
+
+    kind: ClassVar[str] = "loops"
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        while len(rounds) > 1:
+            pass
+        return ExitResult(should_exit=False)
+
+
+def loops_on_ties(ballots: Any, parameters: Any) -> Outcome:
+    found = fair(ballots, parameters)
+    while len(found.leaders) == 2:
+        pass
+    return found
+
+
+def by_the_minute(ballots: Any, parameters: Any) -> Outcome:
+    found = fair(ballots, parameters)
+    return Outcome(found.roll, found.scores, found.leaders if int(clock() // 60) % 2 else (), "by a fault")
+
+
+criterion("test_it_ends_a_debate", Never)
+criterion("test_it_ends_a_debate", Loops, law_s=0.5)
+criterion("test_the_same_rounds_give_the_same_result", Loops, law_s=0.5)
+criterion("test_it_ends_a_debate", partial(NeverAfterRounds, 2))
+criterion("test_it_does_not_end_because_nothing_can_be_compared", Vacuous)
+criterion("test_it_does_not_end_because_nothing_can_be_compared", VacuouslySettled)
+criterion("test_it_does_not_end_because_nothing_can_be_compared", Hopeful)
+criterion("test_it_does_not_read_the_clock", AtNight)
 criterion("test_it_has_a_kind_of_its_own", Borrowed)
 criterion("test_it_comes_back_from_its_json", Amnesiac)
 criterion("test_a_field_it_does_not_have_is_refused", Lenient)
@@ -802,9 +616,9 @@ criterion("test_a_round_in_which_nobody_answered_never_breaks_it", Fragile)
 # ------------------------------------------------------------------ rules
 
 
-def rule(law: str, name: str, count: Callable[[Any, Any], Outcome]) -> None:
+def rule(law: str, name: str, count: Callable[[Any, Any], Outcome], **declared: object) -> None:
     """Plant a decision rule."""
-    plant(RuleSuite, law, name, rule=fixture(lambda: Rule("planted", count)))
+    plant(RuleSuite, law, name, rule=fixture(lambda: Rule("planted", count)), **declared)
 
 
 def endless(ballots: Any, parameters: Any) -> Outcome:
@@ -825,6 +639,65 @@ write_in = led_by(lambda ballots, found: ("write-in",) if found.leaders else ())
 default = led_by(lambda ballots, found: found.leaders or found.roll.options[:1])
 by_turns = led_by(lambda ballots, found: found.leaders if next(TIMES) % 2 else ())
 
+two_tied_to_the_first = led_by(lambda ballots, found: found.leaders[: 1 if len(found.leaders) == 2 else None])
+
+
+def runner_up(ballots: Any, parameters: Any) -> Outcome:
+    """Lets the option in the second place win, once there are three."""
+    found = fair(ballots, parameters)
+    ranked = sorted((option for option in found.roll.options if found.scores[option]), key=found.scores.__getitem__)
+    leaders = (ranked[-2],) if len(ranked) > 2 and len(found.leaders) == 1 else found.leaders
+    return Outcome(found.roll, found.scores, leaders, "by a fault")
+
+
+def unweighted(ballots: Any, parameters: Any) -> Outcome:
+    """Counts equal ballots once."""
+    profile = ballots.read(first_places)
+    votes = dict.fromkeys(profile.roll.options, 0)
+    for vote in profile.votes:
+        for option in vote.form:
+            votes[option] += 1
+    most = max(votes.values(), default=0)
+    return Outcome(profile.roll, votes, tuple(o for o, n in votes.items() if most and n == most), "by a fault")
+
+
+def by_heads(ballots: Any, parameters: Any) -> Outcome:
+    """Counts every ballot once, whatever it weighs."""
+    profile = ballots.read(first_places)
+    votes = dict.fromkeys(profile.roll.options, 0)
+    for vote in profile.votes:
+        for option in vote.form:
+            votes[option] += vote.ballots
+    most = max(votes.values(), default=0)
+    return Outcome(profile.roll, votes, tuple(o for o, n in votes.items() if most and n == most), "by a fault")
+
+
+def passing(enough: Callable[[Any], bool]) -> Callable[[Any, Any], Outcome]:
+    """Return a rule whose leader passes if its share is enough."""
+
+    def count(ballots: Any, parameters: Any) -> Outcome:
+        found = fair(ballots, parameters)
+        share = max(found.scores.values(), default=Fraction(0)) / Fraction(found.roll.weight or 1)
+        return Outcome(found.roll, found.scores, found.leaders, "by a fault", passes=enough(share))
+
+    return count
+
+
+HALF, TWO_THIRDS = Fraction(1, 2), Fraction(2, 3)
+too_strict = passing(lambda part: part > TWO_THIRDS)
+rule("test_its_threshold_is_exact", "TooStrict", too_strict, threshold=("at least", TWO_THIRDS))
+rule("test_its_threshold_is_exact", "TooLax", passing(lambda part: part >= HALF), threshold=("more than", HALF))
+in_floats = passing(lambda part: float(part) >= 0.667)
+rule("test_its_threshold_is_exact", "InFloats", in_floats, threshold=("at least", TWO_THIRDS))
+rule("test_its_threshold_is_exact", "Undeclared", passing(lambda part: part > HALF))
+rule("test_what_more_than_half_choose_wins", "NeedsMore", too_strict)
+rule("test_what_more_than_half_choose_wins", "RunnerUp", runner_up)
+rule("test_what_more_than_half_choose_wins", "Unweighted", unweighted)
+rule("test_two_options_with_equal_ballots_tie", "LoopsOnTies", loops_on_ties, law_s=0.5)
+rule("test_the_order_of_ballots_does_not_matter", "LoopsOnTies", loops_on_ties, law_s=0.5)
+rule("test_two_options_with_equal_ballots_tie", "TwoTiedToTheFirst", two_tied_to_the_first)
+rule("test_a_weight_counts_as_so_many_ballots", "ByHeads", by_heads)
+rule("test_it_does_not_read_the_clock", "ByTheMinute", by_the_minute)
 rule("test_it_can_be_registered_and_asked_for", "Breaks", breaks)
 rule("test_no_ballot_breaks_it", "Endless", endless)
 rule("test_the_order_of_ballots_does_not_matter", "FirstVoter", first_voter)

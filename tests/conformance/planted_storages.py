@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sqlite3
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import anyio.lowlevel
 import pytest
+from conformance.planting import Planted, anyio_backend, planter
 from conformance.test_plugin_faults import Clinging, Forgotten, Fragile, Gossip, Piecemeal, Racing, Reporting
 
 from roundtable._core.owner import current_owner
 from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, StorageError
 from roundtable.protocols import KeyValue, Storage
-from roundtable.storage import MemoryStorage
+from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.storage.memory import MemoryKeyValue
 from roundtable.testing import storage_notice_laws
 from roundtable.testing.doubles import ManualClock
@@ -30,21 +33,11 @@ from roundtable.types import JsonValue, SearchQuery, SessionFilter, SessionRecor
 # Wrong storages are silent for as long as a notice may take.
 vars(storage_notice_laws)["WAIT_S"] = 0.05
 
-PLANTED: list[tuple[str, str, str]] = []
+__all__ = ["PLANTED", "anyio_backend"]
+
+PLANTED: Planted = []
 """Suite, law and class of each planted storage."""
-
-
-@pytest.fixture(params=["asyncio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    """Run on one event loop."""
-    return str(request.param)
-
-
-def plant(suite: type, law: str, wrong: type, **parts: object) -> None:
-    """Create the test class of a wrong storage, which has to break one law."""
-    name = f"Test{len(PLANTED):03}{wrong.__name__}"
-    globals()[name] = type(name, (suite,), {**parts, "__module__": __name__})
-    PLANTED.append((suite.__name__, law, name))
+plant = planter(globals(), PLANTED)
 
 
 def storage(law: str, wrong: type[MemoryStorage], **parts: object) -> None:
@@ -214,6 +207,23 @@ class TakesAnyState(Base):
             return await super().append(session_id, expected_seq, token, events[:1], tenant=tenant)
 
 
+class WaitsForEver(Base):
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        return cast("int", await anyio.sleep_forever())
+
+
+class ComputesForEver(Base):
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        while True:
+            pass
+
+
+storage("test_an_event_reads_back_as_it_was_given", WaitsForEver, law_s=0.5)
+storage("test_an_event_reads_back_as_it_was_given", ComputesForEver, law_s=0.5)
 storage("test_a_new_session_reads_back_as_it_was_made", ForgetsAgents)
 storage("test_an_id_is_taken_once", CreatesAnew)
 storage("test_an_unknown_session_is_refused_everywhere", DeletesInSilence)
@@ -461,6 +471,75 @@ storage("test_times_are_kept_exactly", WholeSeconds)
 storage("test_a_megabyte_is_an_ordinary_answer", SmallColumns)
 storage("test_a_closed_storage_says_so", NeverCloses)
 storage("test_another_process_finds_what_was_appended", KeptToItself, reopen=separate)
+
+# ------------------------------------------------------------------ storages in a file
+
+
+def in_file(law: str, wrong: type[SQLiteStorage]) -> None:
+    """Plant a storage in a file, which other objects open as well."""
+
+    @pytest.fixture
+    async def created(self: object, tmp_path: Path, clock: ManualClock) -> Any:
+        made = wrong(tmp_path / "debates.db", clock=clock)
+        yield made
+        await made.aclose()
+
+    @pytest.fixture
+    def reopen(self: object, tmp_path: Path, clock: ManualClock) -> Callable[[], Awaitable[Storage]]:
+        async def reopen() -> Storage:
+            return wrong(tmp_path / "debates.db", clock=clock)
+
+        return reopen
+
+    plant(StorageSuite, law, wrong, storage=created, reopen=reopen)
+
+
+class LosesTheLast(SQLiteStorage):
+    """Keeps the last event in memory until the next one comes, and forgets it when it is closed."""
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        with sqlite3.connect(self.db_path) as file:
+            file.execute("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)")
+
+
+class CountsTokensItself(SQLiteStorage):
+    """Counts tokens in each object, from 1."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.tokens: list[int] = []
+
+    async def lease(self, session_id: str, owner: Any, ttl_s: float, *, tenant: str = "default") -> Any:
+        lease = await super().lease(session_id, owner, ttl_s, tenant=tenant)
+        if lease.token not in self.tokens:
+            self.tokens.append(lease.token)
+        return lease.model_copy(update={"token": self.tokens.index(lease.token) + 1})
+
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        known = self.tokens[token - 1] if token is not None and 0 < token <= len(self.tokens) else token
+        return await super().append(session_id, expected_seq, known, events, tenant=tenant)
+
+
+class CommitsEach(SQLiteStorage):
+    """Stores each event in a transaction of its own."""
+
+    async def append(
+        self, session_id: str, expected_seq: Any, token: Any, events: Any, *, tenant: str = "default"
+    ) -> int:
+        last: int = expected_seq or 0
+        for number, event in enumerate(events):
+            expected = None if expected_seq is None else expected_seq + number
+            last = await super().append(session_id, expected, token, [event], tenant=tenant)
+        return last
+
+
+in_file("test_closing_loses_nothing", LosesTheLast)
+in_file("test_tokens_grow_across_objects", CountsTokensItself)
+in_file("test_a_reader_sees_the_whole_of_an_append_or_nothing", CommitsEach)
+storage("test_a_reader_sees_the_whole_of_an_append_or_nothing", Piecemeal)
 
 # ------------------------------------------------------------------ small values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import ClassVar
 
 import pytest
@@ -36,13 +37,21 @@ from roundtable.testing import ScriptedModel
 from roundtable.testing.analyzer_suite import AnalyzerSuite
 from roundtable.testing.exit_suite import ExitSuite
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
-from roundtable.testing.rule_suite import RuleSuite
+from roundtable.testing.rule_suite import RuleSuite, Threshold
 from roundtable.testing.tool_suite import ToolSuite
 from roundtable.tools import tool
 from roundtable.types import JsonObject
 
 OTHER_BALLOTS = ("score", "median", "star", "cumulative", "log-odds", "linear-pool", "log-pool")
 OTHER_BALLOTS += ("surprisingly-popular", "free-mad")
+THRESHOLDS: dict[str, Threshold] = {
+    "majority": ("more than", Fraction(1, 2)),
+    "judge-panel": ("more than", Fraction(1, 2)),
+    "supermajority": ("at least", Fraction(2, 3)),
+    "unanimity": ("at least", Fraction(1)),
+    "hybrid": ("at least", Fraction(1)),
+    "judge": ("at least", Fraction(1)),
+}
 
 
 class TestOpenAIChat(ProviderSuite):
@@ -69,18 +78,34 @@ class _GivenRule(RuleSuite):
 EVERY_DAY = ("plurality", "schulze", "surprisingly-popular")
 
 
-def rules(*, of_positions: bool) -> list[object]:
-    """Return rules that read positions, or the others; most are tried by .ci/run alone."""
+def rules(*, of_positions: bool, threshold: Threshold | None = None) -> list[object]:
+    """Return rules that read positions, with a threshold or without, or the others; most are tried by .ci/run alone."""
     return [
         pytest.param(rule, id=rule.name, marks=() if rule.name in EVERY_DAY else pytest.mark.slow)
         for rule in BUILTIN_RULES
         if (rule.name not in OTHER_BALLOTS) == of_positions and rule.name != "random-dictator"
+        if THRESHOLDS.get(rule.name) == threshold
     ]
 
 
 @pytest.mark.parametrize("rule", rules(of_positions=True), indirect=True)
 class TestRulesOfPositions(_GivenRule):
     pass
+
+
+@pytest.mark.parametrize("rule", rules(of_positions=True, threshold=THRESHOLDS["majority"]), indirect=True)
+class TestRulesOfMoreThanHalf(_GivenRule):
+    threshold = THRESHOLDS["majority"]
+
+
+@pytest.mark.parametrize("rule", rules(of_positions=True, threshold=THRESHOLDS["supermajority"]), indirect=True)
+class TestRulesOfTwoThirds(_GivenRule):
+    threshold = THRESHOLDS["supermajority"]
+
+
+@pytest.mark.parametrize("rule", rules(of_positions=True, threshold=THRESHOLDS["unanimity"]), indirect=True)
+class TestRulesOfAll(_GivenRule):
+    threshold = THRESHOLDS["unanimity"]
 
 
 @pytest.mark.parametrize("rule", rules(of_positions=False), indirect=True)
@@ -91,6 +116,7 @@ class TestRulesOfOtherBallots(_GivenRule):
 @pytest.mark.slow
 class TestRandomDictator(RuleSuite):
     is_neutral = False  # it draws once over the options as they are listed; all alike have their chance
+    follows_majority = False
 
     @pytest.fixture
     def rule(self) -> Rule:

@@ -33,9 +33,17 @@ def streamed(events: Sequence[Mapping[str, JsonValue]]) -> WireReply:
     return sse_reply(lines)
 
 
+USED: dict[str, JsonValue] = {"usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}}
+
+
+def plain_stream(events: Sequence[Mapping[str, JsonValue]]) -> WireReply:
+    return sse_reply(b"data: %b\n\n" % json.dumps(event).encode() for event in events)
+
+
 class _Wire(ProviderSuite):
     name: ClassVar[str] = ""
     capabilities = frozenset({Capability.HTTP, Capability.STREAMING, Capability.TOOLS})
+    wait_headers = ({"retry-after": "7"}, {"retry-after-ms": "7000"})
 
     @pytest.fixture
     def make_model(self) -> Callable[[str], ChatModel]:
@@ -46,6 +54,12 @@ class TestPerplexity(_Wire):
     name = "perplexity:sonar"
     unsupported = frozenset({"seed"})
     capabilities = frozenset({Capability.HTTP, Capability.STREAMING})
+    stream_answer = plain_stream(
+        [
+            {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "T"}}], **USED},
+            {"choices": [{"index": 0, "delta": {"content": "ea"}, "finish_reason": "stop"}], **USED},
+        ]
+    )
 
 
 SONNET = "claude-sonnet-4-5"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from roundtable.analysis import AnalyzerChain, DeclaredAnalyzer
+from roundtable.reading import Asked, read_answer
 from roundtable.types import AgentResponse
 
 SHARED = Path(os.environ.get("ROUNDTABLE_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -63,7 +64,7 @@ def test_who_agrees_by_the_extracted_answers_is_called_unanimous() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not PAIRS.exists(), reason="the labelled pairs are not on this machine")
 async def test_no_two_statements_that_differ_are_one_camp_without_a_reader() -> None:
-    chain, pairs = AnalyzerChain([]), 0
+    chain, pairs, declined = AnalyzerChain([]), 0, 0
     for pair in lines(PAIRS):
         if pair["label"] not in {"disagree", "differs_in_truth"}:
             continue
@@ -71,5 +72,11 @@ async def test_no_two_statements_that_differ_are_one_camp_without_a_reader() -> 
         texts = (pair["text_a"], pair["text_b"])
         said = [AgentResponse(agent_id=str(n), agent_name=str(n), position=text) for n, text in enumerate(texts)]
         found = (await chain.measure(said, pair.get("topic") or "?")).consensus
+        if any(read_answer(text, Asked()).rule == "abstention" for text in texts):
+            # "I can't do this." as a whole answer declines: one answer is left, and nothing to compare it with.
+            declined += 1
+            assert not found.is_measured, texts
+            continue
         assert (found.agreement_level, len(found.clusters)) == (0, 2), texts
     assert pairs > 2000
+    assert declined < pairs / 500

@@ -27,7 +27,7 @@ from roundtable.testing.suite import laws_of
 from roundtable.testing.tool_suite import ToolSuite
 
 FOLDER = Path(__file__).parent
-FILES = ("planted_plugins", "planted_storages")
+FILES = ("planted_plugins", "planted_providers", "planted_storages")
 SUITES = (
     ProviderSuite,
     ModeSuite,
@@ -53,7 +53,8 @@ def planted(file: str) -> list[tuple[str, str, str]]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(FOLDER.parent), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    path = os.pathsep.join(filter(None, (str(FOLDER.parent), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def outcomes(file: str, found: Iterable[tuple[str, str, str]]) -> dict[str, set[str]]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -57,6 +58,8 @@ def test_no_example_goes_uncounted() -> None:
 
 
 class TestVeto(RuleSuite):
+    threshold = ("at least", Fraction(1))
+
     @pytest.fixture
     def rule(self) -> Rule:
         return load_catalog([example("veto_rule")]).rules.get("veto")

@@ -23,7 +23,7 @@ from roundtable.exits import Exit
 from roundtable.modes import BaseModeStrategy
 from roundtable.plugins.errors import make
 from roundtable.protocols import ExitRound, KeyValue
-from roundtable.providers import HttpProvider, OpenAIChat, ProviderSpec
+from roundtable.providers import ChatServer, HttpProvider, OpenAIChat, ProviderSpec
 from roundtable.scoring import Outcome, Rule, decide, first_places, rule_registry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage, SQLiteStorage
@@ -34,7 +34,7 @@ from roundtable.testing.key_value_suite import KeyValueSuite
 from roundtable.testing.mode_suite import ModeSuite, _waiting_error
 from roundtable.testing.provider_suite import KEY, Capability, ProviderSuite
 from roundtable.testing.rule_suite import RuleSuite
-from roundtable.testing.servers import LoopbackServer, http_reply
+from roundtable.testing.servers import LoopbackServer, Seen, http_reply
 from roundtable.testing.storage_suite import StorageSuite
 from roundtable.testing.suite import refuse_waiting
 from roundtable.testing.tool_suite import ToolSuite
@@ -48,6 +48,7 @@ from roundtable.types import (
     DebateContext,
     EndRound,
     ExitResult,
+    JsonValue,
     Message,
     ModelProfile,
     Plan,
@@ -63,7 +64,7 @@ pytestmark = pytest.mark.slow
 
 ACME = ProviderSpec(
     name="acme",
-    dialect=OpenAIChat("acme"),
+    dialect=OpenAIChat("acme", server=ChatServer(name="acme", done_required=True)),
     base_url="https://api.acme.example/v1",
     key_env=("ACME_API_KEY",),
     default_model="acme-1",
@@ -74,8 +75,10 @@ ACME = ProviderSpec(
 class Acme:
     """A model that does everything well; each planted fault overrides one thing."""
 
+    spec: ClassVar[ProviderSpec] = ACME
+
     def __init__(self, url: str) -> None:
-        self.inner = HttpProvider(ACME)("acme-1", ProviderConfig(base_url=url, api_key=KEY), Settings())
+        self.inner = HttpProvider(self.spec)("acme-1", ProviderConfig(base_url=url, api_key=KEY), Settings())
         self.provider, self.model, self.profile = "acme", "acme-1", self.inner.profile
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -206,6 +209,41 @@ class Http(ProviderSuite):
 
 class Hurried(Http):
     limit_s = 0.5
+
+
+SHAPES: dict[str, tuple[Callable[[str, str], object], bool]] = {
+    "a field": (lambda role, text: {"from": role, "text": text}, True),
+    "an object": (lambda role, text: {"author": {"kind": role}, "body": {"text": text}}, True),
+    "a pair": (lambda role, text: [role, text], True),
+    "the name": (lambda role, text: {role: {"text": text}}, True),
+    "a flag": (
+        lambda role, text: {"system": text} if role == "system" else {"bot": role == "assistant", "t": text},
+        True,
+    ),
+    "nowhere": (lambda role, text: {"text": text}, False),
+    "one for all": (lambda role, text: {"from": "user", "text": text}, False),
+    "the system as a user": (lambda role, text: {"from": role.replace("system", "user"), "text": text}, False),
+}
+"""Where a wire format has the role of a message, and whether a law may pass it."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_roles_are_found_wherever_a_wire_format_has_them(shape: str) -> None:
+    say, is_sound = SHAPES[shape]
+
+    class Shaped(Http):
+        def body_of(self, seen: Seen) -> JsonValue:
+            messages = [say(message["role"], message["content"]) for message in seen.json["messages"]]  # type: ignore[index, call-overload, union-attr]
+            return {**seen.json, "messages": messages}  # type: ignore[dict-item]
+
+    with LoopbackServer(lambda seen: Http.answer) as server:
+        model = Acme(server.url)
+        try:
+            law = Shaped().test_messages_are_sent_in_order_with_their_roles(model, server, "complete")
+            with contextlib.nullcontext() if is_sound else pytest.raises(AssertionError, match=r"field|system message"):
+                await law
+        finally:
+            await model.aclose()
 
 
 PROVIDERS: dict[type[Acme], tuple[str, dict[str, Any]]] = {

@@ -9,7 +9,8 @@ import pytest
 
 from roundtable.errors import RoundtableError
 from roundtable.providers import BUILTIN_SPECS
-from roundtable.providers.openai_chat import SERVERS, OpenAIChat
+from roundtable.providers.chat_servers import SERVERS
+from roundtable.providers.openai_chat import OpenAIChat
 from roundtable.types import ChatRequest, FilePart, ImagePart, Message
 
 IMAGE = ImagePart.from_bytes(b"png", "image/png")

@@ -17,7 +17,7 @@ from roundtable import Roundtable
 from roundtable.api import AgentProfile, load_profiles
 from roundtable.auth import TokenAuthenticator, TokenStore
 from roundtable.client import RoundtableClient
-from roundtable.errors import AgentError, SessionNotFound
+from roundtable.errors import AgentError, RoundtableError, SessionNotFound
 from roundtable.server import Limits, create_app, serve
 from roundtable.settings import Settings
 from roundtable.testing import Delay, ScriptedModel
@@ -343,6 +343,10 @@ async def use_client() -> dict[str, Any]:
             got["forked"] = [event.type async for event in client.watch(fork)][-1]
             got["control"] = await control(client)
             got["synthesis"] = await client.synthesize(name)
+            got["approvals"] = await client.approvals(name)
+            with pytest.raises(RoundtableError, match="waiting") as unknown:
+                await client.decide_approval(name, "nobody", allowed=True)
+            got["unknown"] = unknown.value.code
             got["agents"], got["modes"] = await client.agents(), await client.modes()
             got["profiles"], got["me"] = await client.profiles(), await client.me()
             await client.delete(name)
@@ -378,6 +382,7 @@ def test_the_client_holds_debates(got: dict[str, Any]) -> None:
     assert got["agents"]["agents"]
     assert "data-steward" in str(got["profiles"])
     assert got["me"]["user"] == "ann"
+    assert (got["approvals"], got["unknown"]) == ((), "NOT_FOUND")
 
 
 async def test_a_closed_client_ends_its_connections() -> None:

@@ -24,4 +24,4 @@ def test_an_event_has_the_fields_that_the_page_names(kind: str, name: str, carri
 
 
 def test_every_event_is_on_the_page() -> None:
-    assert len(ROWS) == 24
+    assert len(ROWS) == 27

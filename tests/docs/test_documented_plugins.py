@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -49,6 +50,8 @@ def source(page: str, *starts: str) -> str:
 
 
 class TestRule(RuleSuite):
+    threshold = ("at least", Fraction(1))
+
     @pytest.fixture
     def rule(self) -> Rule:
         return Rule("one-view", shown("how-to/choose-a-decision-rule.md", "def one_view")["one_view"])
@@ -95,6 +98,7 @@ class TestWireOfItsOwn(ProviderSuite):
     unsupported = frozenset({"temperature", "seed", "stop", "output_schema"})
     answer = http_reply(b'{"said": "Tea", "spent": [3, 1]}')
     stream_answer = sse_reply([b'{"said": "T"}\n', b'{"said": "ea"}\n', b'{"end": true, "spent": [3, 1]}\n'])
+    stream_errors = (b'{"error": {"message": "Overloaded"}}\n',)
     consumed = (3, 1)
 
     @pytest.fixture

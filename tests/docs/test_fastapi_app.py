@@ -38,6 +38,8 @@ async def test_a_person_answers_at_the_page_and_the_browser_sees_everything(made
         asked = await question(web, session_id)
         assert (begun.status_code, asked["who"], asked["round"]) == (202, "you", 1)
         assert "Tea or coffee?" in asked["prompt"]
+        running = (await web.get(f"/debates/{session_id}")).json()
+        assert running == {"status": "running", "interimAnswer": None, "rounds": 1}
         answer = await web.post(f"/debates/{session_id}/questions/{asked['turnId']}", json={"text": "Coffee"})
         assert answer.status_code == 204
         stream = await web.get(f"/debates/{session_id}/events")

@@ -62,6 +62,44 @@ async def test_with_options_nobody_is_paid_to_read_who_chose_what(analyzer: str,
     assert result.consensus.causes == ()
 
 
+@pytest.mark.parametrize(
+    ("texts", "analyzer", "calls", "level"),
+    [
+        pytest.param(("Porto", "porto."), "auto", 2, 1.0, id="equal answers"),
+        pytest.param(("42", "42.0"), "auto", 2, 1.0, id="equal numbers"),
+        pytest.param(("42", "43"), "auto", 2, 0.0, id="unlike numbers"),
+        pytest.param(("Yes.", "No."), "auto", 2, 0.0, id="yes against no"),
+        pytest.param(("Porto", "ABSTAIN"), "auto", 2, 1.0, id="one answer alone"),
+        pytest.param(("Porto", "The city of Porto"), "auto", 3, 0.5, id="answers in other words"),
+        pytest.param(("Porto", "porto."), "ai", 3, 1.0, id="a model asked for by name"),
+    ],
+)
+async def test_a_model_is_asked_only_if_something_is_left_to_compare(
+    texts: tuple[str, str], analyzer: str, calls: int, level: float
+) -> None:
+    reading = {"agreementLevel": 0.5, "clusters": [{"theme": "Porto", "agentIds": ["ada", "bo"]}], "summary": "So so."}
+    reader, says = ScriptedModel({"analyzer": [reading]}), dict(zip(("ada", "bo"), texts, strict=True))
+    model = CountingModel(lambda request: says[request.metadata["agent"]])
+    table = rt.Roundtable(
+        seated(model, "ada", "bo"), storage="memory://", seats={"analyzer": reader}, analyzer=analyzer
+    )
+    worst = table.estimate("Where?", rounds=1)
+    result = await table.debate("Where?", rounds=1)
+    assert result.consensus is not None
+    assert (result.usage.calls, len(model.begun), len(reader.requests)) == (calls, 2, calls - 2)
+    assert result.consensus.agreement_level == level
+    assert result.consensus.causes == ()
+    assert result.consensus.groupthink_warning is not None
+    assert result.response is not None
+    assert all(summary.key_points for summary in result.response.agent_responses)
+    assert (worst.planned_calls, worst.calls) == (3, 5)
+    note = (
+        "the figures include at most 1 call of the analyzer, made only for rounds in which equal answers, stances and "
+        "numbers leave open whether all answers say the same"
+    )
+    assert (note in worst.notes) is (analyzer == "auto")
+
+
 async def test_a_panel_of_analyzers_states_its_spread() -> None:
     readers = [ScriptedModel([{**READING, "agreementLevel": level}]) for level in (0.2, 0.8)]
     result = await table_of(CountingModel(positions), seats={"analyzer": readers}).debate("Tea?", rounds=1)

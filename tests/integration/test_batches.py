@@ -101,6 +101,7 @@ async def test_who_comes_back_after_a_crash_gets_the_answer_of_the_same_batch(ve
     assert server.submits == [2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_batch_whose_id_was_lost_is_found(vendor: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
@@ -111,6 +112,7 @@ async def test_a_batch_whose_id_was_lost_is_found(vendor: str, tmp_path: Path, m
     assert server.submits == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_batch_that_a_proxy_gave_up_on_may_have_arrived(vendor: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
@@ -121,6 +123,7 @@ async def test_a_batch_that_a_proxy_gave_up_on_may_have_arrived(vendor: str, tmp
     assert server.submits == [1]
 
 
+@pytest.mark.slow
 async def test_a_batch_is_found_behind_newer_ones(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer("openai", by_question, loses_ids=1, looks=0, listed=2) as server:
@@ -201,6 +204,7 @@ async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, mon
     assert server.submits == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_of_a_batch_that_expires_half_done_only_the_rest_is_asked_again(vendor: str, tmp_path: Path) -> None:
     late = {"2"}
@@ -296,6 +300,7 @@ def step(number: int) -> ChatRequest:
     return asked(number, agent="ada", slot="0")
 
 
+@pytest.mark.slow
 async def test_a_turn_that_waited_too_long_begins_again_with_the_answers_that_it_had(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question, looks=1) as server:
         model = model_of(server, tmp_path, wait_s=1.0)
@@ -406,6 +411,7 @@ async def test_hints_name_the_field_that_is_wrong() -> None:
         assert caught.value.hint == hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
 async def test_a_batch_that_the_vendor_has_forgotten_is_handed_in_again_once(vendor: str, tmp_path: Path) -> None:
     with BatchServer(vendor, by_question, looks=10**6) as server:
@@ -567,6 +573,7 @@ async def test_a_turn_that_a_pause_cut_is_not_paid_again_in_the_same_process(hom
     assert server.submits == [1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["in the same process", "in another process"])
 @pytest.mark.parametrize("cut", ["nothing", "in a tool", "in the call after it"])
 async def test_an_answer_that_was_rejected_never_comes_back_and_its_successor_is_paid_once(

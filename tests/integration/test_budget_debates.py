@@ -289,7 +289,7 @@ async def test_a_budget_of_another_kind_is_refused():
     for table, more in ((table_of(Sized(), budget=5), {}), (table_of(Sized()), {"budget": 0.5})):
         with pytest.raises(ConfigurationError, match="budget must be a Budget"):
             await table.debate("Tea or coffee?", **more)
-    with pytest.raises(ValueError, match="greater than 0"):
+    with pytest.raises(ConfigurationError, match="greater than 0"):
         Budget(max_cost_usd=0)
 
 
@@ -360,6 +360,7 @@ def measuring(_: object) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 async def test_the_calls_of_a_measurement_that_is_cancelled_are_counted():
     agents = CountingModel(
         lambda request: said("Tea" if request.metadata["agent"] == "ada" else "Milk, when it is hot")
@@ -375,6 +376,7 @@ async def test_the_calls_of_a_measurement_that_is_cancelled_are_counted():
     assert (again.usage.calls, again.usage.unreported_calls, len(analyzer.requests)) == (4, 2, 2)
 
 
+@pytest.mark.slow
 async def test_the_calls_of_a_synthesis_that_is_cancelled_are_counted():
     writer = ScriptedModel([Delay(30, "too late"), {"conclusion": "Tea."}])
     seats = {"synthesizer": writer}

@@ -28,10 +28,11 @@ from integration.engine_kit import (
 
 from roundtable.engine import SessionManager
 from roundtable.engine.journal import Journal
+from roundtable.engine.plan_checks import RunLimits
 from roundtable.errors import AgentError, SessionError
-from roundtable.providers.scripted import Reply
+from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage
-from roundtable.types import ChatRequest, ChatResponse, Control, DebateConfig, utc_now
+from roundtable.types import ChatRequest, ChatResponse, Control, ControlAction, DebateConfig, utc_now
 
 pytestmark = pytest.mark.both_loops
 
@@ -117,6 +118,23 @@ async def test_a_stop_while_agreement_is_measured_measures_nothing() -> None:
         await engine.sessions.control(session.id, "stop")
     fold = await fold_of(storage, session.id)
     assert (fold.progress.status, fold.rounds[0].consensus) == ("completed", None)
+    assert await took_s(storage, session.id) < ENOUGH_S
+
+
+@pytest.mark.parametrize("action", ["pause", "stop"])
+async def test_a_request_that_lets_calls_finish_cancels_those_that_do_not_end(action: ControlAction) -> None:
+    storage = MemoryStorage()
+    model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(3600, "Tea"))
+    agents = seated(model, "ada", "bo")
+    engine = engine_of(storage, agents)
+    session = await engine.start_debate(asking(agents))
+    async with anyio.create_task_group() as group:
+        group.start_soon(engine.run, session.id, RunLimits(pause_s=0.05))
+        await eventually(lambda: model.ended == 1)
+        await engine.sessions.control(session.id, action, running="settle")
+    fold = await fold_of(storage, session.id)
+    assert (fold.progress.status, model.under_way) == ("paused" if action == "pause" else "completed", 0)
+    assert [turn.agent_id for turn in fold.rounds[0].in_order()] == ["ada"]
     assert await took_s(storage, session.id) < ENOUGH_S
 
 
@@ -332,3 +350,32 @@ async def test_a_request_whose_reading_was_interrupted_is_read_at_the_next_check
         storage.pause_s = 0
         await journal.check_control()
     assert journal.fold.pending_control is not None
+
+
+async def test_a_turn_that_is_paused_before_its_second_question_is_taken_again() -> None:
+    """An agent whose answer was not clear is asked on resume, and reads as in a debate that nobody paused."""
+    asked, paused = anyio.Event(), anyio.Event()
+
+    class PausedModel(ScriptedModel):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            response = await super().complete(request)
+            if not asked.is_set() and request.metadata["agent"] == "ada":
+                asked.set()
+                await paused.wait()
+            return response
+
+    model = PausedModel({"ada": ["Both have a harbour.", "B"], "bo": ["B"]})
+    async with table_of(model, "ada", "bo") as table:
+        handle = await table.start("Which city?", rounds=1, options=["A) Lisbon", "B) Porto"])
+        await asked.wait()
+        await handle.pause()
+        paused.set()
+        first = await handle.result()
+        turn = next(turn for turn in first.rounds[0].turns if turn.agent_id == "ada")
+        assert (first.session_status, turn.outcome, first.usage.calls) == ("paused", "failed", 2)
+        result = await table.resume(handle.session_id)
+    assert {response.agent_id: response.choice for response in result.rounds[0].responses} == {
+        "ada": "B) Porto",
+        "bo": "B) Porto",
+    }
+    assert (result.status, result.answer, result.usage.calls) == ("completed", "B) Porto", 3)

@@ -321,6 +321,20 @@ async def test_a_debate_that_failed_continues_when_its_models_answer_again() -> 
     await used.aclose()
 
 
+async def test_debates_without_an_agent_are_counted() -> None:
+    def refuse(_request: ChatRequest) -> Any:
+        return APIAuthError("wrong key")
+
+    ada, bo = scripted_agents({"ada": "Tea", "bo": "Tea"})
+    bo.chat_model = ScriptedModel(refuse)
+    used = rt.Roundtable([ada, bo], storage="memory://")
+    results = await used.debate_many(["Tea?", "Milk?"], rounds=1)
+    assert repr(results) == "Results(2 debates, 0 failed, 2 with agents missing)"
+    assert results.incomplete == tuple(results)
+    assert "2 with agents missing" in results._repr_html_()
+    await used.aclose()
+
+
 async def test_a_request_with_a_criterion_as_json_is_a_question() -> None:
     used = table({"ada": "Tea", "bo": "Tea"})
     request = DebateRequest(topic="One?", rounds=3, exit_when={"kind": "max_rounds", "rounds": 1})

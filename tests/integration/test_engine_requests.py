@@ -152,6 +152,7 @@ class _UntoldStorage(MemoryStorage):
         return stored
 
 
+@pytest.mark.slow
 @pytest.mark.both_loops
 async def test_an_answer_that_was_stored_but_not_told_is_known_and_counted_once() -> None:
     async def slow_to_leave(_: object) -> None:

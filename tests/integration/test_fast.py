@@ -6,6 +6,11 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from integration.test_addresses_and_proxies import (  # noqa: F401
+    TestProxies,
+    test_https_to_a_port_of_plain_http_says_so,
+    test_plain_http_to_a_port_of_https_says_so,
+)
 from integration.test_bad_hour import test_no_sink_of_an_error_holds_the_key  # noqa: F401
 from integration.test_faults import (  # noqa: F401
     test_a_broken_chunk_that_comes_by_itself_ends_the_call_at_once,
@@ -38,6 +43,13 @@ from integration.test_http_client import (  # noqa: F401
     test_a_request_and_its_answer_arrive_whole,
     test_an_odd_but_whole_answer_is_read,
     test_connections_are_kept_and_used_again,
+)
+from integration.test_open_connections import (  # noqa: F401
+    test_a_connection_that_breaks_off_behind_the_terminator_costs_nothing,
+    test_a_connection_whose_body_ends_is_used_again,
+    test_a_stream_ends_at_its_terminator,
+    test_an_answer_without_a_terminator_counts_at_the_deadline,
+    test_heartbeats_behind_the_terminator_do_not_prolong_a_call,
 )
 
 from roundtable.http import HttpClient, HttpRequest

@@ -28,6 +28,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
+import roundtable
 from roundtable import AgentConfig, ProviderConfig, Roundtable
 from roundtable.errors import CircuitOpen, ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
@@ -51,7 +52,8 @@ pytest.importorskip("dbos")
 NOW = datetime.now(UTC)
 ANSWER = {"position": "Tea", "reasoning": "It keeps."}
 CHILD = Path(__file__).with_name("fleet_child.py")
-ENVIRONMENT = {"PYTHONPATH": str(CHILD.parents[1]), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
+SOURCES = os.pathsep.join([str(CHILD.parents[1]), str(Path(roundtable.__file__).parents[1])])
+ENVIRONMENT = {"PYTHONPATH": SOURCES, "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
 
 
 @pytest.fixture
@@ -524,6 +526,7 @@ class TestCancelling:
                 (row,) = await queue.debates(ids)
                 assert (row.state, row.is_set_aside) == (state, is_aside)
 
+    @pytest.mark.slow
     async def test_a_job_of_a_table_with_an_empty_list_of_agents_is_left_to_nobody(self, tmp_path: Path) -> None:
         async with Roundtable([], storage=address(tmp_path)) as table, Fleet(table) as fleet:
             await fleet.submit("anybodys", questions(1), rounds=1)
@@ -578,6 +581,39 @@ class TestWorkers:
         assert len(stored) == 10
         # At most the calls that ran when the first worker ended were made again.
         assert sum(calls_of(tmp_path).values()) <= 40 + 8
+
+    @pytest.mark.slow
+    async def test_the_calls_of_an_ended_worker_finish_and_are_not_made_again(self, tmp_path: Path) -> None:
+        async with table_for(address(tmp_path), tmp_path, delay_s=1.0) as table, Fleet(table) as fleet:
+            await fleet.submit("long", questions(4), rounds=3)
+            async with anyio.create_task_group() as group:
+                group.start_soon(partial(fleet.work, concurrency=3, grace_s=60.0))
+                await until_called(tmp_path, 6)
+                group.cancel_scope.cancel()
+            status = await fleet.status("long")
+            assert (status.running, status.queued, sum(calls_of(tmp_path).values())) == (0, 4, 6)
+            paused = [session for session in await table.sessions() if session.status == "paused"]
+            assert [session.response_count for session in paused] == [2, 2, 2]
+            await fleet.work(until_done="long", concurrency=4)
+            assert (await fleet.status("long")).completed == 4
+        assert set(calls_of(tmp_path).values()) == {1}
+        assert len(calls_of(tmp_path)) == 4 * 3 * 2
+
+    @pytest.mark.slow
+    async def test_calls_that_outlast_the_grace_of_a_worker_are_interrupted(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("roundtable.fleet.worker._BEAT_S", 0.1)
+        async with table_for(address(tmp_path), tmp_path, delay_s=3600) as table, Fleet(table) as fleet:
+            await fleet.submit("long", questions(2), rounds=1)
+            with anyio.fail_after(60):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(partial(fleet.work, grace_s=0.5))
+                    await until_called(tmp_path, 4)
+                    group.cancel_scope.cancel()
+            status = await fleet.status("long")
+            assert (status.running, status.queued) == (0, 2)
+            assert {session.status for session in await table.sessions()} == {"paused"}
 
     @pytest.mark.slow
     async def test_a_worker_keeps_only_the_accounts_of_jobs_whose_debates_it_runs(

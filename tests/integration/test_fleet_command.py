@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -96,6 +97,42 @@ def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(tmp_path: Path, co
     assert 0 < state["completed"] < count
     done = run(tmp_path, *words)
     assert (done.returncode, f"drinks: {count:,} completed (of {count:,})" in done.stdout) == (0, True), done
+
+
+@pytest.mark.slow
+def test_a_worker_that_gets_sigterm_lets_running_calls_finish(tmp_path: Path) -> None:
+    begin(tmp_path, 2)
+    answer = json.dumps({"position": "Tea", "reasoning": "It keeps."})
+    # Each call leaves a file, and answers when a file says so.
+    program = tmp_path / "slow"
+    program.write_text(
+        f"#!{sys.executable}\nimport pathlib, time, uuid\n"
+        "folder = pathlib.Path(__file__).parent\n"
+        "(folder / f'{uuid.uuid4()}.call').touch()\n"
+        "while not (folder / 'answer').exists(): time.sleep(0.05)\n"
+        f"print({answer!r})\n"
+    )
+    program.chmod(0o755)
+    agents = f"command:{program},scripted:bo.json"
+    queued = run(tmp_path, "submit", "drinks.jsonl", "--rounds", "1", "--agents", agents, "--no-work")
+    assert queued.returncode == 0, queued
+    work = [sys.executable, "-m", "roundtable", "fleet", "work", "--grace", "60", "--db", "debates.db"]
+    with subprocess.Popen(work, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while len(list(tmp_path.glob("*.call"))) < 2 and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        shown = []
+        for line in process.stderr:
+            shown.append(line)
+            if line.startswith("Interrupted: running calls have 60 s to finish."):
+                break
+        (tmp_path / "answer").touch()
+        told = process.stderr.read()
+    assert (process.returncode, "fleet work --grace 60 --db debates.db" in told) == (143, True), (queued, shown, told)
+    done = run(tmp_path, "work", "--until-done", "drinks")
+    assert (done.returncode, "drinks: 2 completed (of 2)" in done.stdout) == (0, True), done
+    assert len(list(tmp_path.glob("*.call"))) == 2
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from integration.engine_kit import CountingModel, CourtMode, eventually, table_of
 from integration.server_kit import client_of
 
-from roundtable.api import debates
+from roundtable.api import debates, estimate
 from roundtable.engine import plan_checks
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode, WrappedMode, with_baseline
@@ -152,12 +152,12 @@ async def test_an_estimate_that_took_too_long_gives_its_place_back_when_its_thre
 ) -> None:
     async with table_of(CountingModel("Tea")) as table:
         used = debates.Debates(table.wiring)
-        monkeypatch.setattr(debates, "ESTIMATE_S", 0.05)
+        monkeypatch.setattr(estimate, "ESTIMATE_S", 0.05)
         for _ in range(2):
             with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.05 s") as late:
                 await used.estimate_aside("Tea?", mode=sleepy, rounds=1)
             assert late.value.retryable
-        monkeypatch.setattr(debates, "ESTIMATE_S", ENOUGH_S)
+        monkeypatch.setattr(estimate, "ESTIMATE_S", ENOUGH_S)
         with anyio.move_on_after(0.05) as waiting:
             await used.estimate_aside("Tea?", rounds=2)
         assert waiting.cancelled_caught
@@ -167,7 +167,7 @@ async def test_an_estimate_that_took_too_long_gives_its_place_back_when_its_thre
 
 
 async def test_an_estimate_beside_the_loop_has_a_limit(sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debates, "ESTIMATE_S", 0.2)
+    monkeypatch.setattr(estimate, "ESTIMATE_S", 0.2)
     async with table_of(CountingModel("Tea")) as table:
         with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.2 s"):
             await debates.Debates(table.wiring).estimate_aside("Tea?", mode=sleepy, rounds=1)

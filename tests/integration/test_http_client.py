@@ -142,6 +142,7 @@ def test_event_loops_never_share_connections(server):
         assert server.connections == turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply",
     [

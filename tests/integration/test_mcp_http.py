@@ -322,6 +322,7 @@ async def test_a_connection_stays_open_for_longer_than_clients_keep_an_idle_one(
         group.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 async def test_a_connection_whose_request_does_not_arrive_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roundtable.auth.connection.TimedConnection.header_s", 0.4)
     opened, heard = anyio.Event(), list[str]()

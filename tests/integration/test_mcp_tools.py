@@ -221,6 +221,7 @@ def test_only_descriptions_are_cut():
     assert len(kept["kind"]["description"]) == 1024
 
 
+@pytest.mark.slow
 async def test_a_server_that_never_answers_ends_a_block_in_time(monkeypatch):
     monkeypatch.setattr(mcp_tools, "CONNECT_TIMEOUT_S", 1.0)
     silent = from_mcp([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -241,6 +242,7 @@ async def test_a_toolkit_is_connected_once_at_a_time():
         assert toolkit.get_tools()
 
 
+@pytest.mark.slow
 async def test_of_two_tasks_that_connect_a_toolkit_at_once_one_is_refused():
     toolkit = from_mcp(COMMAND)
     outcomes = []

@@ -31,6 +31,7 @@ def held(agents: int, rounds: int, chars: int, **options: Any) -> DebateResult:
             "confidence": 0.5,
             "bottom_line": f"Answer {number % 7} {text[:60]}",
             "sources": sources,
+            "choice": ("Tea", "Coffee")[number % 2],
         }
 
     says: Any = {f"agent{number}": [said(number)] * rounds for number in range(agents)}

@@ -8,9 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
-from roundtable import AgentConfig, ProviderConfig, Roundtable
+from roundtable import AgentConfig, ProviderConfig, Roundtable, hookimpl
 from roundtable.api.offered import chosen_agents, offered_agents, offered_modes
 from roundtable.errors import ConfigurationError, SessionNotFound
+from roundtable.modes import CollaborativeMode
 from roundtable.testing import scripted_agents
 
 pytestmark = pytest.mark.anyio
@@ -73,6 +74,42 @@ async def test_modes_are_listed_with_what_they_take() -> None:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        (range(5, 6), "5 agents"),
+        (range(1, 2), "1 agent"),
+        (range(2, 5), "2 to 4 agents"),
+        (range(2, 101), "2 agents or more"),
+        (None, "1 agent or more"),
+    ],
+)
+async def test_a_mode_is_listed_with_the_numbers_of_agents_that_it_takes(counts: range | None, words: str) -> None:
+    class Jury(CollaborativeMode):
+        name = "jury"
+
+    if counts is None:
+        Jury.agent_counts = None  # type: ignore[assignment]  # as a mode of another base class
+    else:
+        Jury.agent_counts = counts
+
+    class Court:
+        @hookimpl
+        def roundtable_register_modes(self, registrar: Any) -> None:
+            registrar.add("jury", Jury(), summary="Jurors.")
+
+    table = Roundtable(
+        scripted_agents(dict.fromkeys(("ada", "bo", "cy"), "Tea")), storage="memory://", plugins=[Court()]
+    )
+    jury = next(mode for mode in offered_modes(table.wiring) if mode.name == "jury")
+    assert jury.agents_in_words == words
+    if counts is not None:
+        assert range(jury.min_agents, jury.max_agents + 1) == counts
+    if counts == range(5, 6):
+        with pytest.raises(ConfigurationError, match="mode 'jury' needs 5 agents, not 3"):
+            await table.debate("Tea?", mode="jury", rounds=1)
+
+
 async def test_a_run_says_when_it_has_begun_or_what_keeps_it_from_that() -> None:
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
     async with Roundtable(agents, storage="memory://") as table:

@@ -18,6 +18,7 @@ from roundtable._core.clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import Identity, LocalUser, TokenStore
 from roundtable.errors import StorageError
+from roundtable.modes import CollaborativeMode
 from roundtable.providers import Delay
 from roundtable.server.pages import routers
 from roundtable.server.pages.logins import FREE, LoginThrottle
@@ -364,6 +365,30 @@ async def test_a_debate_is_started_from_a_form_and_shown() -> None:
         assert "Tea or coffee?" in (await ann.get("/sessions?status=completed&mode=collaborative")).text
         assert "Tea or coffee?" not in (await ann.get("/sessions?status=paused")).text
         assert "Ada</a>" not in ann.page
+
+
+async def test_a_form_offers_no_mode_that_needs_more_agents_than_there_are() -> None:
+    class Jury(CollaborativeMode):
+        name = "jury"
+        agent_counts = range(5, 6)
+
+    class Pair(CollaborativeMode):
+        name = "pair"
+        agent_counts = range(2, 3)
+
+    class Court:
+        @rt.hookimpl
+        def roundtable_register_modes(self, registrar: Any) -> None:
+            registrar.add("jury", Jury(), summary="Five jurors.")
+            registrar.add("pair", Pair(), summary="Two of you.")
+
+    async with visiting(table=served_table(plugins=[Court()])) as ann:
+        await ann.log_in()
+        await ann.get("/start")
+        assert "jury" not in ann.page
+        assert "Two of you. (2 agents)" in ann.page
+        listed = {mode["name"]: mode for mode in (await ann.get("/api/modes")).json()["modes"]}
+        assert (listed["jury"]["minAgents"], listed["jury"]["maxAgents"]) == (5, 5)
 
 
 async def at_rest(ann: Visitor, place: str) -> None:

@@ -233,7 +233,7 @@ async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> Non
         ({"rounds": "0"}, "Rounds: write a whole number from 1 to 10."),
         ({"rounds": "99"}, "Rounds: write a whole number from 1 to 10."),
         ({"options": "Tea"}, "Options to choose from: write at least 2, one on each line, or none. This is 1."),
-        ({"options": "Tea\ntea"}, "Options to choose from: two lines are the same option. Write each one once."),
+        ({"options": "Tea\nTea"}, "Options to choose from: two lines are the same option. Write each one once."),
         ({"options": "\n".join(map(str, range(51)))}, "Options to choose from: write at most 50. These are 51."),
         (
             {"options": "Tea\n" + "x" * 1_001},

@@ -66,8 +66,10 @@ async def test_a_call_that_is_allowed_over_the_api_is_made() -> None:
         assert (question.expires_at - question.asked_at).total_seconds() == 600
         assert shop.orders == []
         assert await client.decide_approval(session_id, question.approval_id, allowed=True) == ()
-        async for _ in client.watch(session_id):
-            pass
+        events = [event async for event in client.watch(session_id)]
+        (asked,) = [event for event in events if event.type == "approval_requested"]
+        (call,) = [event for event in events if event.type == "agent_tool_call"]
+        assert question.tool_call_id == asked.tool_call_id == call.tool_call.id
         result = await client.result(session_id)
         assert "ordered tea" in result.rounds[0].responses[0].position
         assert shop.orders == ["tea"]
@@ -236,6 +238,7 @@ async def first_of(approvals: OpenApprovals) -> str:
     return found[0].approval_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [("get", 2), ("delete", 1), ("put", 2), ("update", 0)])
 async def test_a_storage_that_fails_for_a_moment_changes_no_decision(fails: tuple[str, int]) -> None:
     approvals, answers = OpenApprovals(Troubled(fails=fails), SystemClock()), []  # type: ignore[arg-type, var-annotated]

@@ -92,6 +92,7 @@ async def test_going_on_takes_no_more_calls_than_are_allowed() -> None:
         assert one.status_code == 200, one.text
 
 
+@pytest.mark.slow
 async def test_a_repeat_with_the_key_does_not_count_the_calls_of_the_first_request_again() -> None:
     table = served_table(agents=scripted_agents({"ada": late(0.3, "Tea"), "bo": "Tea"}))
     free = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)

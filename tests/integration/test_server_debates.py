@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from integration.engine_kit import Asked, late, seated
+from integration.engine_kit import Asked, late, said, seated
 from integration.server_kit import client_of, served_table, token_for
 
 from roundtable import AgentConfig, Roundtable
+from roundtable.agents import BaseAgent
 from roundtable.api import AgentProfile
+from roundtable.errors import APINetworkError
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Limits
 from roundtable.server.runs import until_begun
-from roundtable.testing import ScriptedModel, scripted_agents
+from roundtable.testing import ManualClock, ScriptedModel, scripted_agents
+from roundtable.types import ChatRequest, RetryPolicy
 
 if TYPE_CHECKING:
     from roundtable.api.runs import DebateHandle
@@ -304,3 +307,26 @@ async def test_models_stream_at_a_server_as_a_page_may_be_opened_in_the_middle_o
         answer = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1})
         assert answer.status_code == 200
         assert (model.streamed, model.whole) == (2, 0)
+
+
+async def test_a_debate_on_the_server_waits_for_a_provider_that_fails_once() -> None:
+    failed: set[str] = set()
+
+    def unsteady(request: ChatRequest) -> Any:
+        agent = request.metadata["agent"]
+        if agent in failed:
+            return said("Tea")
+        failed.add(agent)
+        return APINetworkError("the server failed", provider="scripted", details={"status": 500})
+
+    model, once = ScriptedModel(unsteady), RetryPolicy(max_attempts=1)
+    agents = [
+        BaseAgent(AgentConfig(id=name, name=name, provider="scripted", model="m", retry=once), model)
+        for name in ("ada", "bo")
+    ]
+    table = served_table(agents=agents)
+    table.wiring.models.gateway.clock = ManualClock()
+    async with client_of(table) as web:
+        answer = await web.post("/api/debates?wait=20", json=ASKED)
+        result = DebateResult.model_validate_json(answer.content)
+    assert (result.status, result.roster.complete, len(result.waits)) == ("completed", True, 1)

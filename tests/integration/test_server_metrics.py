@@ -20,6 +20,8 @@ from roundtable.server.metrics import Tally
 from roundtable.server.metrics_observer import MetricsObserver
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import ManualClock, scripted_agents
+from roundtable.testing.storage_samples import NOON
+from roundtable.types import Waiting
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -112,6 +114,13 @@ async def test_runs_take_no_time_while_a_session_rests() -> None:
         if event.type == "debate_complete":
             seconds.append(counted.total.times.total_s - sum(seconds))
     assert (counted.total.begun, counted.total.completed, seconds) == (1, 2, [60.0, 60.0])
+
+
+async def test_waits_are_counted_by_their_reason() -> None:
+    counted = figures()
+    for reason in ("rate", "rate", "breaker"):
+        counted.notify(Waiting(session_id="s", timestamp=NOON, after=1, reason=reason, detail="acme", remaining_s=9.0))
+    assert counted.total.waits == {"rate": 2, "breaker": 1}
 
 
 async def test_figures_survive_a_restart_and_processes_add_up(tmp_path: Path) -> None:

@@ -197,6 +197,7 @@ async def test_asked_twice_it_does_not_wait() -> None:
             await server.ended.wait()
 
 
+@pytest.mark.slow
 async def test_while_it_serves_nobody_waits_for_a_look_through_all_that_was_there_before() -> None:
     async with running(create_app(served_table(), auth=LocalUser())) as (_, web):
         assert (await web.get("/health")).status_code == 200

@@ -315,6 +315,7 @@ async def test_rounds_are_held_one_at_a_time() -> None:
         assert (second.json()["sessionStatus"], len(second.json()["rounds"])) == ("completed", 2)
 
 
+@pytest.mark.slow
 async def test_of_several_who_go_on_at_once_one_does() -> None:
     async with client_of(slow_table(), limits=Limits(concurrent=3)) as web:
         place = (await web.post("/api/debates", json={"topic": "Tea?"})).headers["location"]

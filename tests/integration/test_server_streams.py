@@ -163,6 +163,7 @@ async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
         assert error["data"]["error"] == f"no process runs session '{left.id}' any more"
 
 
+@pytest.mark.slow
 async def test_a_session_that_rests_between_two_steps_is_not_waited_for() -> None:
     table = served_table()
     async with telling(table) as (web, _), table.for_tenant("default") as tenant:

@@ -229,5 +229,5 @@ async def test_pages_of_a_table_follow_each_other() -> None:
 
 @pytest.mark.parametrize("cursor", ["", "s1", "2026-01-01/s1", "never/s1", "2026-01-01T00:00:00"])
 def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
-    with pytest.raises(ValueError, match=r"cursor|isoformat"):
+    with pytest.raises(ConfigurationError, match=r"cursor|isoformat"):
         SessionFilter(after=cursor)

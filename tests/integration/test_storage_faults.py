@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sqlite3
@@ -22,9 +23,9 @@ from roundtable.settings import Settings
 from roundtable.storage import SQLiteStorage, current_owner
 from roundtable.storage.database import MIGRATIONS, Database
 from roundtable.storage.salvage import find_damage
-from roundtable.testing import scripted_agents
+from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.testing.storage_samples import answered, control, record
-from roundtable.types import SessionFilter
+from roundtable.types import ChatRequest, SessionFilter
 
 pytestmark = pytest.mark.slow
 
@@ -451,6 +452,38 @@ async def test_a_lock_of_another_process_is_waited_for_and_then_told(storage: SQ
         assert len((await storage.read(session))[1]) == 3  # readers do not wait
         connection.execute("ROLLBACK")
     assert await storage.append(session, 3, token, [answered(session, 3)]) == 4
+
+
+async def test_a_debate_keeps_paid_answers_until_another_process_unlocks_the_file(path: Path) -> None:
+    calls: list[str] = []
+
+    class Unlock(logging.Handler):
+        """Ends the lock when the debate reports that it keeps its answers."""
+
+        def emit(self, line: logging.LogRecord) -> None:
+            if "trying again" in line.getMessage() and connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    def answer(request: ChatRequest) -> str:
+        calls.append(request.messages[0].role)
+        if len(calls) == 3:  # the second round
+            connection.execute("BEGIN IMMEDIATE")
+        return '{"position": "Tea", "confidence": 0.9}'
+
+    storage = SQLiteStorage(path, busy_timeout_s=0.05)
+    unlock, log = Unlock(), logging.getLogger("roundtable.engine")
+    with raw(path) as connection:
+        log.addHandler(unlock)
+        try:
+            agents = [ScriptedModel(answer, model=name) for name in ("ada", "bo")]
+            async with Roundtable(agents, storage=storage) as table:
+                result = await table.debate("Tea or coffee?", rounds=2)
+        finally:
+            log.removeHandler(unlock)
+        assert not connection.in_transaction
+    assert (result.status, result.session.status) == ("completed", "completed")
+    assert len(calls) == sum(len(one.responses) for one in result.rounds) == 4
+    await storage.aclose()
 
 
 async def test_a_file_locked_whole_can_be_opened_later(storage: SQLiteStorage, path: Path) -> None:

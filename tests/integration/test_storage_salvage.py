@@ -15,6 +15,7 @@ import anyio
 import pytest
 from unit.report_kit import events, record
 
+from roundtable import Roundtable
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.record import store_whole
 from roundtable.storage import SQLiteStorage
@@ -27,6 +28,7 @@ from roundtable.storage.salvage import (
     find_damage,
     salvage,
 )
+from roundtable.testing import scripted_agents
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
@@ -260,3 +262,21 @@ async def test_nothing_is_replaced_and_nothing_is_made_of_no_file(tmp_path: Path
     with pytest.raises(StorageError, match="file is not a database"):
         await salvage(tmp_path / "there.db", tmp_path / "empty.db")
     assert os.listdir(tmp_path) == ["there.db"]  # noqa: PTH208
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("newest", [0, 1, 2])
+async def test_a_check_finds_texts_that_are_not_json_in_sessions_that_it_does_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest: int
+) -> None:
+    monkeypatch.setattr("roundtable.storage.salvage._READ_WHOLE", newest)
+    path = tmp_path / "d.db"
+    sessions = []
+    for _ in range(2):
+        async with Roundtable(scripted_agents({"ada": "Tea"}), storage=f"sqlite:///{path}") as table:
+            sessions.append((await table.debate("Tea?", rounds=1)).session_id)
+    assert await find_damage(path) == ()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE events SET body = '{' WHERE session_id = ? AND seq = 2", (sessions[0],))
+    (damage,) = await find_damage(path)
+    assert damage.startswith(f"session {sessions[0]!r} cannot be read")

@@ -290,3 +290,81 @@ async def test_each_agent_needs_an_approval_of_its_own_for_a_call_that_runs_once
     assert errors == {"ada": None, "bo": "not approved: not bo", "cy": None}
     assert sorted(requests) == ["ada", "bo", "cy"]
     assert runs == ["tea"]
+
+
+async def test_events_say_which_call_waits_and_how_it_was_decided() -> None:
+    requests: list[ToolRequest] = []
+    stored: list[list[str]] = []
+
+    async def approve(request: ToolRequest) -> bool | str:
+        requests.append(request)
+        # Stored before anyone is asked, so that a page that loads now can show what waits.
+        _, events = await table.wiring.storage.read(request.session_id)
+        stored.append([event.type for event in events])
+        return "too expensive" if len(requests) == 1 else True
+
+    shop = Shop()
+    async with Roundtable([asks()], storage="memory://", tools=[shop.tool()], approve_tools=approve) as table:
+        result = await table.debate("Shall we order?", rounds=2)
+        events = [event async for event in table.watch(result.session_id)]
+    calls = [event for event in events if event.type == "agent_tool_call"]
+    asked = [event for event in events if event.type == "approval_requested"]
+    decided = [event for event in events if event.type == "approval_decided"]
+    answered = [event for event in events if event.type == "agent_tool_result"]
+    assert [request.call_id for request in requests] == [event.tool_call.id for event in calls]
+    assert all(request.call_id for request in requests)
+    places = [(event.agent, event.round, event.step, event.tool_call_id) for event in asked]
+    assert places == [(event.agent, event.round, event.step, event.tool_call.id) for event in calls]
+    assert places == [(event.agent, event.round, event.step, event.tool_call_id) for event in decided]
+    assert [event.tool_name for event in (*asked, *decided)] == ["order"] * 4
+    assert [(event.allowed, event.reason) for event in decided] == [(False, "too expensive"), (True, None)]
+    assert all(ask.seq < done.seq < told.seq for ask, done, told in zip(asked, decided, answered, strict=True))
+    assert [types[-2:] for types in stored] == [["agent_tool_call", "approval_requested"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("get_context", {}), ("order", {"item": 3}), ("no_such_tool", {"item": "tea"})]
+)
+async def test_calls_that_nobody_is_asked_about_have_no_such_events(name: str, arguments: dict[str, object]) -> None:
+    shop = Shop()
+    options: Any = {"tools": [shop.tool(), "get_context"], "approve_tools": lambda request: True}
+    async with Roundtable([asks(name, **arguments)], storage="memory://", **options) as table:
+        result = await table.debate("Shall we order?", rounds=1)
+        types = {event.type async for event in table.watch(result.session_id)}
+    assert "agent_tool_result" in types
+    assert not types & {"approval_requested", "approval_decided"}
+
+
+async def test_an_approver_that_fails_is_a_refusal_in_the_events() -> None:
+    def approve(request: ToolRequest) -> bool:
+        raise OSError("the desk is closed")
+
+    shop = Shop()
+    async with Roundtable([asks()], storage="memory://", tools=[shop.tool()], approve_tools=approve) as table:
+        result = await table.debate("Shall we order?", rounds=1)
+        (decided,) = [e async for e in table.watch(result.session_id) if e.type == "approval_decided"]
+    assert (decided.allowed, decided.reason) == (False, "nobody could be asked (OSError)")
+
+
+async def test_a_call_that_is_cancelled_while_it_waits_has_no_decision_and_waits_again_after_resume() -> None:
+    asked = anyio.Event()
+    may_answer = False
+
+    async def approve(request: ToolRequest) -> bool:
+        asked.set()
+        if not may_answer:
+            await anyio.sleep_forever()
+        return True
+
+    shop = Shop()
+    async with Roundtable([asks()], storage="memory://", tools=[shop.tool()], approve_tools=approve) as table:
+        handle = await table.start("Shall we order?", rounds=1)
+        await asked.wait()
+        await handle.pause(running="cancel")
+        await handle.wait()
+        kept = [e.type async for e in table.watch(handle.session_id) if e.type.startswith("approval")]
+        may_answer = True
+        assert (await table.resume(handle.session_id)).status == "completed"
+        then = [e.type async for e in table.watch(handle.session_id) if e.type.startswith("approval")]
+    assert kept == ["approval_requested"]
+    assert then == ["approval_requested", "approval_requested", "approval_decided"]

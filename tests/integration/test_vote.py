@@ -20,22 +20,24 @@ from integration.engine_kit import (
     table_of,
 )
 
-from roundtable import Budget, MaxRounds, Results
+from roundtable import AgentConfig, BaseAgent, Budget, MaxRounds, Results, Roundtable
 from roundtable.analysis import AIConsensusAnalyzer, DeclaredAnalyzer
 from roundtable.cli.storage_location import StorageLocation
 from roundtable.cli.summary import debate_lines
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode
+from roundtable.parsing import Parsed, ParseFailure
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import Outcome, Rule, first_places
 from roundtable.storage import MemoryStorage
+from roundtable.types import ChatResponse
 from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable import DebateResult
-    from roundtable.types import ChatRequest, Measured, RankingAnswer, RoundRecord, Turn
+    from roundtable.types import ChatRequest, DebateContext, Measured, RankingAnswer, RoundRecord, Turn
 
 pytestmark = pytest.mark.both_loops
 
@@ -52,7 +54,9 @@ _MOTION = re.compile(r"\(motion ([A-I])\)\n\| Answer: (.*)\n\| Position: (.*)\n"
 
 def letters_in(request: ChatRequest) -> dict[str, str]:
     """Return the letter of each motion that a prompt shows; empty if it asks for no vote."""
-    return {line: letter for letter, line, _ in _MOTION.findall(request.messages[-1].content)}
+    return {
+        line: letter for letter, line, _ in _MOTION.findall("\n".join(message.content for message in request.messages))
+    }
 
 
 def voting(
@@ -166,12 +170,14 @@ async def test_a_tied_vote_has_no_minority_even_if_one_motion_is_first_most_ofte
     assert "There is no decision to differ from" in result.to_html()
 
 
-@pytest.mark.parametrize("silent", ["unreadable", "abstains"])
+@pytest.mark.parametrize("silent", ["fails", "abstains"])
 async def test_who_casts_no_vote_is_a_reason_to_verify(silent: str) -> None:
     def votes(who: str, letters: dict[str, str]) -> Any:
         if who == "ada":
             return {"same": [], "ranking": list(letters.values()), "reasoning": "So."}
-        return "junk" if silent == "unreadable" else {"same": [], "ranking": [], "reasoning": "None."}
+        if silent == "fails":
+            raise RuntimeError("out of order")
+        return {"same": [], "ranking": [], "reasoning": "None."}
 
     # All say the same to the reader, so nothing but the missing votes is in doubt.
     reading = {"agreementLevel": 1, "clusters": [{"theme": "Lisbon", "agentIds": ["A1", "A2", "A3", "A4"]}]}
@@ -360,14 +366,24 @@ class TestBadBallots:
         assert "cy did not vote" in result.decision.why
         assert result.rounds[0].missing == ()
 
-    async def test_prose_is_asked_again_and_then_fails(self) -> None:
+    async def test_prose_is_asked_again_and_then_given_and_unread(self) -> None:
         result = await voted(voting(lambda who, letters: "I like them all."))
         assert result.decision is not None
         assert (result.answer, result.decision.cast) == (None, 0)
+        assert (result.decision.unread, result.decision.abstained) == (tuple(CITIES), ())
         assert result.usage.calls == 4 + 4 * 2
-        assert all(turn.outcome == "failed" for turn in result.rounds[0].turns[4:])
+        assert all(turn.outcome == "answered" for turn in result.rounds[0].turns)
         assert result.answer_reason is not None
-        assert "nobody voted" in result.answer_reason
+        assert "4 answers could not be read" in result.answer_reason
+
+    async def test_prose_with_one_reading_is_a_ballot(self) -> None:
+        def vote(who: str, letters: dict[str, str]) -> Any:
+            return ChatResponse(text=" > ".join(letters[name] for name in ORDERS[who]))
+
+        result = await voted(voting(vote))
+        assert (result.answer, result.usage.calls) == ("Lisbon", 8)
+        assert [ranking(turn) for turn in ballots(result.rounds[0])] == [[*ORDERS[who]] for who in CITIES]
+        assert all("not in the form" in turn.result.warnings[0] for turn in ballots(result.rounds[0]))
 
     async def test_unknown_and_repeated_letters_are_dropped_with_a_warning(self) -> None:
         def vote(who: str, letters: dict[str, str]) -> Any:
@@ -386,21 +402,60 @@ class TestBadBallots:
         assert "is in two groups" in warnings
         assert result.answer == "Lisbon"
 
-    async def test_a_score_off_the_scale_is_dropped_with_a_warning(self) -> None:
+    async def test_a_ballot_with_a_score_off_the_scale_does_not_count(self) -> None:
         def vote(who: str, letters: dict[str, str]) -> Any:
             porto = {"cy": 1000, "di": -1}.get(who, 1)
-            return {"same": [], "scores": {letters["Porto"]: porto, letters["Faro"]: 9}}
+            return {"same": [], "scores": {letters["Porto"]: porto, letters["Faro"]: 2}}
 
         result = await voted(voting(vote), decide="score")
         assert result.decision is not None
         assert (result.answer, result.decision.scores["Porto"]) == ("Faro", 1)
-        warned = [turn.result.warnings for turn in ballots(result.rounds[0])]
-        assert warned == [
-            (),
-            (),
-            ("the score 1000 of 'Porto' is off the scale; dropped",),
-            ("the score -1 of 'Porto' is off the scale; dropped",),
-        ]
+        assert (result.decision.cast, result.decision.abstained) == (2, ("cy", "di"))
+        assert result.usage.calls == 4 + 2 + 2 * 2  # two voters are asked once more
+        failed = [turn.error.message for turn in result.rounds[0].turns if turn.outcome == "failed"]
+        assert ["1000" in message for message in failed] == [True, False]
+        assert all("off the scale: each score must be a number from 0 to 10" in message for message in failed)
+
+    async def test_a_voter_that_corrects_its_scores_votes(self) -> None:
+        asked: list[str] = []
+
+        def vote(who: str, letters: dict[str, str]) -> Any:
+            asked.append(who)
+            porto = 11 if who == "cy" and asked.count("cy") == 1 else 10
+            return {"same": [], "scores": {letters["Porto"]: porto, letters["Faro"]: 9}}
+
+        result = await voted(voting(vote), decide="score")
+        assert result.decision is not None
+        assert (result.answer, result.decision.cast, asked.count("cy")) == ("Porto", 4, 2)
+
+    async def test_a_score_off_the_scale_never_turns_a_vote_on_options(self) -> None:
+        def reply(request: ChatRequest) -> Any:
+            if "now you vote on the options" in request.messages[0].content:
+                return {"scores": {"Tea": 11, "Coffee": 10}, "reasoning": "Tea is better."}
+            return said("Tea.", choice="Tea")
+
+        result = await voted(CountingModel(reply), options=["Tea", "Coffee"], decide="score(0, 10)")
+        assert result.decision is not None
+        assert (result.answer, result.decision.cast) == (None, 0)
+        assert set(result.decision.abstained) == set(CITIES)
+
+    async def test_a_custom_agent_with_a_score_off_the_scale_fails(self) -> None:
+        class Unread(BaseAgent):
+            def parse(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
+                if context.turn is None or context.turn.answer != "scores":
+                    return self.parse_response(text, context)
+                return Parsed(scores=tuple((label, 11.0) for label in context.turn.motions))
+
+        model = voting(lambda who, letters: {"scores": {}})
+        agents = [Unread(AgentConfig(id=name, name=name, provider="scripted"), model) for name in CITIES]
+        table = Roundtable(agents, storage="memory://")
+        result = await table.debate("Which city?", rounds=1, vote=True, decide="median(0, 5)")
+        failed = [turn.error.message for turn in result.rounds[0].turns if turn.outcome == "failed"]
+        assert len(failed) == 4
+        assert (
+            "gave no valid scores: the score 11 is off the scale: each score must be a number from 0 to 5" in failed[0]
+        )
+        assert result.usage.calls == 8  # the calls of failed ballots are counted
 
     async def test_if_all_abstain_nobody_wins(self) -> None:
         result = await voted(voting(lambda who, letters: {"same": [], "ranking": [], "reasoning": "None is right."}))

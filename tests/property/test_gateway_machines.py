@@ -21,14 +21,15 @@ from hypothesis.stateful import (
 from roundtable.errors import AgentError, APINetworkError, APIRateLimitError, APITimeoutError, CircuitOpen
 from roundtable.gateway import CircuitBreaker, RateBucket, RetryBudget, RetryRule
 from roundtable.testing.doubles import ManualClock
+from roundtable.types import Breaker
 
 SHARE = st.floats(0, 1, exclude_max=True)
 SECONDS = st.floats(0, 200, allow_nan=False).map(lambda number: round(number, 3))
 FAILURES = st.sampled_from([APIRateLimitError, APINetworkError, APITimeoutError])
 
 
-class Breaker(RuleBasedStateMachine):
-    """The breaker against a list of moments at which failures were counted."""
+class FailureBreaker(RuleBasedStateMachine):
+    """The breaker by failures against a list of moments at which failures were counted."""
 
     calls = Bundle("calls")
 
@@ -107,6 +108,91 @@ class Breaker(RuleBasedStateMachine):
             assert self.breaker.wait_s == pytest.approx(self.opened_at + 60 - now)
         else:
             assert self.breaker.state == "half_open"
+
+
+class ShareBreaker(RuleBasedStateMachine):
+    """The breaker by share against a list of calls, and of moments at which they ended."""
+
+    def __init__(self):
+        super().__init__()
+        self.clock = ManualClock()
+        self.breaker = CircuitBreaker.of(Breaker(min_calls=5, window_s=50, recovery_s=30), "it", clock=self.clock)
+        self.calls = []
+        self.opened_at = None
+        self.certain = False
+        self.probing = False
+
+    def now(self):
+        return self.clock.monotonic()
+
+    def recent(self):
+        return [failed for at, failed in self.calls if at > self.now() - 50]
+
+    @rule(outcome=st.sampled_from(["ok", "failed", "failed", "nothing"]))
+    def call(self, outcome):
+        """A call that begins while the breaker is closed, or before it opened."""
+        if outcome == "ok":
+            self.breaker.record_success()
+            if self.certain:  # the retry of a call that had begun before
+                self.opened_at, self.calls, self.certain, self.probing = None, [], False, False
+            self.calls.append((self.now(), False))
+        elif outcome == "nothing":
+            self.breaker.record_nothing()
+        else:
+            self.breaker.record_failure(APINetworkError())
+            if self.opened_at is None:
+                self.calls.append((self.now(), True))
+                if len(self.recent()) >= 5 and 2 * sum(self.recent()) >= len(self.recent()):
+                    self.opened_at = self.now()
+
+    @rule()
+    def find_the_provider_down(self):
+        self.breaker.trip("its host is unknown")
+        if self.opened_at is None:
+            self.opened_at, self.certain = self.now(), True
+
+    @rule()
+    def enter(self):
+        if self.opened_at is None:
+            assert self.breaker.enter() is False
+        elif self.probing or self.now() < self.opened_at + 30:
+            with pytest.raises(CircuitOpen):
+                self.breaker.enter()
+        else:
+            assert self.breaker.enter() is True
+            self.probing = True
+
+    @precondition(lambda self: self.probing)
+    @rule(outcome=st.sampled_from(["ok", "failed", "down", "nothing"]))
+    def end_the_probe(self, outcome):
+        self.probing = False
+        if outcome == "ok":
+            self.breaker.record_success(probe=True)
+            self.opened_at, self.calls, self.certain = None, [(self.now(), False)], False
+        elif outcome == "nothing":
+            self.breaker.record_nothing(probe=True)
+        elif outcome == "down":
+            self.breaker.trip("its host is unknown", probe=True)
+            self.opened_at, self.certain = self.now(), True
+        else:
+            self.breaker.record_failure(probe=True)
+            self.opened_at, self.certain = self.now(), False
+
+    @rule(seconds=SECONDS)
+    def wait(self, seconds):
+        self.clock.move(seconds)
+
+    @invariant()
+    def agrees(self):
+        assert (self.breaker.calls, self.breaker.failures) == (len(self.recent()), sum(self.recent()))
+        assert 0 <= self.breaker.wait_s <= 30
+        assert self.breaker.allows_retries is (self.opened_at is None or self.certain)
+        if self.opened_at is None:
+            assert (self.breaker.state, self.breaker.reason) == ("closed", None)
+        else:
+            waits = self.now() < self.opened_at + 30 and not self.probing
+            assert self.breaker.state == ("open" if waits else "half_open")
+            assert self.breaker.reason
 
 
 class Budget(RuleBasedStateMachine):
@@ -222,7 +308,7 @@ class Delays(RuleBasedStateMachine):
         assert getattr(self, "made", 0) <= 8
 
 
-for _machine in (Breaker, Budget, Rate, Delays):
+for _machine in (FailureBreaker, ShareBreaker, Budget, Rate, Delays):
     globals()[f"Test{_machine.__name__}"] = _machine.TestCase
     _machine.TestCase.settings = settings(stateful_step_count=50, deadline=None)
 

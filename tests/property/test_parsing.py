@@ -133,16 +133,20 @@ def test_no_cut_of_an_answer_gives_another_position(position: str, reasoning: st
     assert isinstance(prose, ParseFailure)
 
 
-@given(st.lists(words, min_size=2, max_size=4))
-def test_of_several_answers_the_last_counts(positions: list[str]) -> None:
+@given(st.lists(st.text("aAbz 1\u00e9", min_size=1).filter(str.strip), min_size=2, max_size=4))
+def test_several_answers_count_only_if_they_are_the_same(positions: list[str]) -> None:
     parsed = parse_answer("\nthen\n".join(json.dumps({"position": position}) for position in positions))
-    assert isinstance(parsed, Parsed)
-    assert parsed.position == positions[-1]
+    if len({" ".join(position.split()) for position in positions}) == 1:
+        assert isinstance(parsed, Parsed)
+        assert parsed.position == positions[-1].strip()
+    else:
+        assert isinstance(parsed, ParseFailure)
+        assert parsed.reason.startswith("there are several JSON objects")
 
 
 @given(st.dictionaries(st.text(max_size=8), values, max_size=4))
 def test_foreign_objects_are_not_read(foreign: dict[str, JsonValue]) -> None:
-    foreign.pop("position", None)
+    foreign = {name: value for name, value in foreign.items() if name.strip(" _-").casefold() != "position"}
     assert isinstance(parse_answer(json.dumps(foreign)), ParseFailure)
 
 
@@ -168,10 +172,23 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "fences": lambda n: "`" * n,
     "spaces in a number": lambda n: '{"position":"a","confidence":"' + " " * n + '%"}',
     "typographic quotes": lambda n: "{\u201ca\u201d:" * (n // 5),
+    "escaped objects": lambda n: '"{\\"position\\":1}"' * (n // 18),
+    "escaped starts": lambda n: '{\\"' * (n // 3),
+    "texts in texts": lambda n: json.dumps(json.dumps({"answer": json.dumps({"position": "x" * (n // 2)})})),
+    "objects in texts": lambda n: json.dumps({"position": '{"position": "' * (n // 20)}),
+    "wrappers": lambda n: '{"answer":' * (n // 12) + "1" + "}" * (n // 12),
+    "several answers": lambda n: "".join(f'{{"position":"{number}"}}' for number in range(n // 20)),
+    "formulas": lambda n: '{"position":"' + "$\\nu \\(\\to " * (n // 11) + '"}',
+    "one-line formulas": lambda n: '{"position":"a","bottom_line":"' + "\\tan " * (n // 6) + '"}',
+    "lone backslashes": lambda n: '{"position":"' + "\\a" * (n // 3) + '"}',
+    "escaped apostrophes": lambda n: "{'position':'" + "\\'" * (n // 2),
+    "Python": lambda n: "{'position':1,}" * (n // 15),
+    "placeholders": lambda n: '{"position":"<' + "a " * (n // 3) + '"}{"position":"x"}',
+    "quotation": lambda n: '> {"position"\n' * (n // 14),
 }
 
 
-UNLIKE = {"nested objects", "quotes within quotes", "objects with slips", "cut list"}
+UNLIKE = {"nested objects", "quotes within quotes", "objects with slips", "cut list", "escaped objects", "formulas"}
 """Shapes that are read in different ways: these are tried every day."""
 
 
@@ -188,7 +205,7 @@ def test_no_shape_of_a_megabyte_takes_long(shape: str) -> None:
         taken.append(time.process_time() - began)
     half, whole = taken
     sys.stdout.write(f"{shape}: {whole * 1000:.0f} ms for 1 MiB, {whole / max(half, 1e-4):.2f} times that of half\n")
-    assert whole < 2.0
+    assert whole < 6  # under load and coverage; a quadratic path takes minutes
 
 
 @pytest.mark.deep

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -19,12 +22,16 @@ from roundtable.report import (
     RoundView,
     SourceView,
     SpeakerView,
+    csv_parts,
     plain,
     to_fragment,
     to_markdown,
     to_page,
     to_text,
 )
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 LAW = settings(deadline=None)
 ALLOWED = {
@@ -388,3 +395,21 @@ def test_markdown_makes_no_address_of_a_text_a_link(given: str) -> None:
     held = RoundView(number=1, complete=True, agreement=None, summary="", speakers=(speaker,))
     view = ReportView(title="t", facts=(), answer="a", answer_reason=None, missing=(), rounds=(held,))
     assert not re.search(r"(?<!\\)://|www(?<!\\)\.|(?<!\\)@", to_markdown(view), re.IGNORECASE)
+
+
+@LAW
+@given(st.decimals(min_value=0, max_value=10**15, allow_nan=False), st.sampled_from("+-"), st.booleans())
+def test_csv_keeps_every_signed_decimal(number: Decimal, sign: str, grouped: bool) -> None:
+    text = f"{sign}{format(number, ',f' if grouped else 'f')}"
+    assert list(csv.reader(io.StringIO("".join(csv_parts(("a",), [{"a": text}])))))[1] == [text]
+
+
+@LAW
+@given(st.text("0123456789,.eE%+-=@;cmd| \n", min_size=1, max_size=12))
+def test_csv_never_begins_a_cell_with_a_sign_unless_it_is_a_number(text: str) -> None:
+    (cell,) = list(csv.reader(io.StringIO("".join(csv_parts(("a",), [{"a": text}])), newline="")))[1]
+    if cell.lstrip()[:1] in {"=", "+", "-", "@"}:
+        assert not set(cell) & set("=@;cmd| \n")
+        assert cell[0] in "+-"
+        assert not set(re.sub("[eE][+-]", "", cell[1:])) & {"+", "-"}
+        assert cell[-1] in "0123456789%"

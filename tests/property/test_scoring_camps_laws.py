@@ -40,7 +40,10 @@ def any_rounds(draw: st.DrawFn) -> tuple[list[OpenAnswer], Reading]:
     """Draw rounds in which nobody needs to make sense."""
     names = NAMES[: draw(st.integers(0, 7))]
     declared = st.lists(st.tuples(anything_said(), VERDICTS), max_size=4).map(tuple)
-    answers = [OpenAnswer(name, draw(anything_said()), draw(declared), draw(st.integers(0, 9)) == 0) for name in names]
+    answers = [
+        OpenAnswer(name, draw(anything_said()), draw(declared), draw(st.integers(0, 9)) == 0, draw(declared))
+        for name in names
+    ]
     pairs = list(combinations(names, 2))
     read = draw(st.dictionaries(st.sampled_from(pairs), VERDICTS, max_size=6)) if pairs else {}
     return answers, read
@@ -67,10 +70,12 @@ def truthful_rounds(draw: st.DrawFn) -> Truth:
     for name in names:
         now = Said(f"meaning {'abcd'[meant[name]]} said as {'xyz'[draw(worded)]}")
         compared = [other for other in names if draw(st.booleans())]
-        declared = tuple(
-            (earlier[other], "same" if before[other] == meant[name] else "different") for other in compared
-        )
-        answers.append(OpenAnswer(name, now, declared))
+        claims: list[tuple[str, tuple[Said, SameOrDifferent]]] = [
+            (other, (earlier[other], "same" if before[other] == meant[name] else "different")) for other in compared
+        ]
+        declared = tuple(claim for other, claim in claims if other != name)
+        own = tuple(claim for other, claim in claims if other == name)
+        answers.append(OpenAnswer(name, now, declared, about_self=own))
     pairs = [pair for pair in combinations(names, 2) if draw(st.integers(0, 2)) == 0]
     read: Reading = {(one, two): "same" if meant[one] == meant[two] else "different" for one, two in pairs}
     return Truth(answers, meant, read)
@@ -177,6 +182,33 @@ def test_fewer_true_verdicts_never_lower_what_is_possible(truth: Truth, kept: st
     ]
     read = {pair: verdict for pair, verdict in truth.read.items() if kept.draw(st.booleans())}
     assert find_camps(fewer, read).at_most >= find_camps(truth.answers, truth.read).at_most
+
+
+@law(drawn=any_rounds(), place=st.integers(0, 6))
+def test_an_unread_answer_can_only_open_what_is_known(drawn: tuple[list[OpenAnswer], Reading], place: int) -> None:
+    """It joins nobody and is told apart from nobody; between the others, no marks and no equal texts change."""
+    answers, read = drawn
+    if place >= len(answers):
+        return
+    name = answers[place].agent
+    lost = replace(answers[place], said=replace(answers[place].said, unread=name), abstains=False)
+    changed = [*answers[:place], lost, *answers[place + 1 :]]
+    relations = compare_answers(changed, read)
+    assert relations[name] == {name: "same"}
+    assert all(name not in others for other, others in relations.items() if other != name)
+    found = find_camps(changed, read)
+    assert found.winner is None or name not in found.winner.agents
+    assert (name,) in [camp.agents for camp in found.camps]
+
+
+@law(truth=truthful_rounds())
+def test_no_winner_that_an_unread_answer_could_overturn(truth: Truth) -> None:
+    winner = find_camps(truth.answers, truth.read).winner
+    unread = [OpenAnswer(f"unread {number}", Said("x", unread=f"{number}")) for number in range(len(truth.answers))]
+    for number in range(len(unread) + 1):
+        found = find_camps([*truth.answers, *unread[:number]], truth.read).winner
+        assert found in (None, winner)
+        assert found is None or len(found.agents) > number
 
 
 @law(size=st.integers(2, 6), shift=st.integers(1, 5))
@@ -422,8 +454,10 @@ def test_abstentions_change_no_camps(drawn: tuple[list[OpenAnswer], Reading], si
     )
 
 
-TEXTS = st.text(max_size=20) | st.from_regex(
-    r"[+-]?[0-9]{0,4}(,[0-9]{3})?(\.[0-9]{0,4})? ?(km|MW|%|²)?", fullmatch=True
+TEXTS = (
+    st.text(max_size=20)
+    | st.text(st.sampled_from("aAbB ßſŉΣσ５٣\u2013\u2212+.,'\"`*_()[]{}$\\%!\u00a0\u0301\u0344"), max_size=12)
+    | st.from_regex(r"[+-]?[0-9]{0,4}(,[0-9]{3})?(\.[0-9]{0,4})? ?(km|MW|%|²)?", fullmatch=True)
 )
 
 

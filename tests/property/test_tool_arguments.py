@@ -124,3 +124,23 @@ def test_a_value_as_deep_as_the_sea_ends() -> None:
     for _ in range(500):
         value = [value]
     assert misfits(value, schema) == ""
+
+
+ITSELF = {"$ref": "#"}
+ENDLESS: dict[str, tuple[dict[str, Any], Any]] = {
+    "branches of itself": ({"anyOf": [ITSELF, ITSELF]}, {}),
+    "itself three times": ({"allOf": [ITSELF] * 3}, {}),
+    "100 rules for each item": ({"items": {"allOf": [{"type": "integer"}] * 100}}, list(range(5_000))),
+    "a long enum for each item": ({"items": {"enum": [[number] for number in range(3_000)]}}, [[2_999]] * 5_000),
+    "many names many times": ({"allOf": [{"required": ["a"] * 1_000}] * 1_000}, {"a": 1}),
+}
+
+
+@pytest.mark.parametrize("shape", ENDLESS)
+def test_a_schema_that_needs_endless_steps_is_left_to_the_tool(shape: str) -> None:
+    schema, value = ENDLESS[shape]
+    assert misfits(value, schema) == ""
+    assert misfits({"a": value, "b": 1}, {"properties": {"b": {"type": "string"}, "a": schema}}) in {
+        "",
+        "b: must be string",
+    }

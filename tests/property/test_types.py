@@ -78,6 +78,10 @@ def json_gives_back_the_same_value_of_the_same_type(kind: type[Value], value: Va
     assert type(back) is kind
 
 
+def json_without_nulls_gives_back_the_same_value(kind: type[Value], value: Value) -> None:
+    assert kind.model_validate_json(value.model_dump_json(exclude_none=True)) == value
+
+
 def json_is_standard_and_fits_the_published_schema(kind: type[Value], value: Value) -> None:
     schema_of(kind).validate(_strict(value.to_json()))
 
@@ -111,6 +115,7 @@ def an_unknown_name_is_refused_and_named(kind: type[Value], value: Value) -> Non
 
 LAWS = (
     json_gives_back_the_same_value_of_the_same_type,
+    json_without_nulls_gives_back_the_same_value,
     json_is_standard_and_fits_the_published_schema,
     names_are_accepted_in_snake_case_too,
     copies_and_pickles_are_equal,

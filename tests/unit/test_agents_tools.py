@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 from snapshots.prompt_views import ADA, planned, view
 
 from roundtable.agents import BaseAgent
+from roundtable.errors import ConfigurationError
 from roundtable.protocols import AgentToolkit
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.types import (
@@ -19,6 +19,7 @@ from roundtable.types import (
     ChatRequest,
     ChatResponse,
     Citation,
+    FinishReason,
     JsonObject,
     Message,
     ServerCall,
@@ -124,6 +125,36 @@ async def test_arguments_that_were_no_json_are_told_and_never_run() -> None:
     assert toolkit.ran == []
 
 
+@pytest.mark.parametrize(
+    ("finish", "ran", "error"),
+    [
+        ("length", [("echo", {"n": 0})], "max_tokens"),
+        ("content_filter", [], "a filter cut"),
+        ("refusal", [], "a filter cut"),
+        ("tool_calls", [("echo", {"n": 0}), ("echo", {})], None),
+        ("other", [("echo", {"n": 0}), ("echo", {})], None),
+    ],
+)
+async def test_a_call_that_was_cut_off_never_runs_and_the_model_is_told(
+    finish: FinishReason, ran: list[object], error: str | None
+) -> None:
+    asked = wish(("a", "echo", {"n": 0}), ("b", "echo", {})).model_copy(update={"finish_reason": finish})
+    toolkit = Toolkit()
+    result, requests = await turn(asked, YES, toolkit=toolkit)
+    assert sorted(map(str, toolkit.ran)) == sorted(map(str, ran))
+    assert len(records(result)) == 2
+    answer = told(requests[1].messages[-1])
+    assert answer["success"] is (error is None)
+    assert error is None or error in str(answer["error"])
+
+
+async def test_a_call_cut_off_in_the_middle_of_its_arguments_is_told_why() -> None:
+    broken = ToolCall(id="c", name="echo", invalid='{"a": ')
+    asked = ChatResponse(text="", finish_reason="length", tool_calls=(broken,))
+    _, requests = await turn(asked, YES, toolkit=Toolkit())
+    assert "cut the call off" in str(told(requests[1].messages[-1])["error"])
+
+
 async def test_several_calls_at_once_are_each_answered_in_order() -> None:
     calls = [(f"c{number}", "echo", {"n": number}) for number in range(3)]
     result, requests = await turn(wish(*calls), YES, toolkit=Toolkit())
@@ -219,7 +250,7 @@ async def test_ten_rounds_of_tools_are_the_most_where_nothing_else_is_said(round
 
 @pytest.mark.parametrize("rounds", [0, 51, 1.5, "many"])
 def test_rounds_of_tools_out_of_range_are_refused(rounds: Any) -> None:
-    with pytest.raises(ValidationError, match="max_tool_rounds"):
+    with pytest.raises(ConfigurationError, match="max_tool_rounds"):
         AgentConfig(id="a", name="A", provider="scripted", max_tool_rounds=rounds)
 
 

@@ -13,6 +13,7 @@ from roundtable.analysis import (
     AIConsensusAnalyzer,
     AnalyzerChain,
     ConsensusAnalyzer,
+    DeclaredAnalyzer,
     KeyPointsExtractor,
     LexicalScorer,
     NamedMeter,
@@ -20,6 +21,7 @@ from roundtable.analysis import (
     PlainAnalyzer,
     SemanticAnalyzer,
     StanceAnalyzer,
+    ballots_of,
     detect_groupthink,
 )
 from roundtable.analysis.ai import read_analysis
@@ -356,7 +358,7 @@ async def test_a_chain_states_all_causes_and_charges_what_failed() -> None:
 
 
 def test_options_are_counted_and_those_without_one_lower_the_level() -> None:
-    found = StanceAnalyzer().analyze(hold("x", "y", "z", "w", choice=["Tea", "tea", "Milk", None]))
+    found = StanceAnalyzer().analyze(hold("x", "y", "z", "w", choice=["Tea", "Tea", "Milk", None]))
     assert found == ConsensusResult(
         agreement_level=0.0,
         disagreement_points=("Tea", "Milk"),
@@ -366,6 +368,7 @@ def test_options_are_counted_and_those_without_one_lower_the_level() -> None:
             Cluster(theme="Tea", agent_ids=("a", "b"), summary="x"),
             Cluster(theme="Milk", agent_ids=("c",), summary="z"),
         ),
+        answers=4,
     )
 
 
@@ -377,6 +380,27 @@ def test_stances_are_counted_where_nobody_chose_an_option() -> None:
     assert StanceAnalyzer().analyze(hold("a", "b", "c", stance=["NO", "YES", "YES"])).agreement_level == 1 / 3
     with pytest.raises(ValueError, match="no answer states"):
         StanceAnalyzer().analyze(hold("Tea"))
+
+
+def test_an_abstention_with_a_stance_is_no_vote() -> None:
+    found = StanceAnalyzer().analyze(hold("sure", "ABSTAIN", "I don't know.", stance=["YES", "NO", "NO"]))
+    assert (found.abstained, found.answers, [cluster.theme for cluster in found.clusters]) == (("b", "c"), 1, ["YES"])
+    assert (found.agreement_level, found.is_measured, found.level_in_words) == (1.0, False, "one answer")
+    assert ballots_of(hold("sure", "ABSTAIN", stance=["YES", "NO"]), None, "stance") == ("YES", None)
+    with pytest.raises(ValueError, match="no answer states"):
+        StanceAnalyzer().analyze(hold("ABSTAIN", "ABSTAIN", stance=["YES", "YES"]))
+
+
+def test_an_option_that_was_chosen_beside_an_abstention_counts() -> None:
+    found = StanceAnalyzer().analyze(hold("ABSTAIN", "Tea", choice=["Milk", "Tea"]))
+    assert (found.abstained, found.answers) == ((), 2)
+
+
+def test_an_agent_of_whose_answers_only_one_abstains_has_answered() -> None:
+    said = [_said("a", "ABSTAIN"), _said("a", "Sure", stance="YES"), _said("b", "Yes", stance="YES")]
+    found = StanceAnalyzer().analyze(said)
+    assert (found.abstained, found.answers) == ((), 2)
+    assert found.abstained == DeclaredAnalyzer().analyze(said).abstained
 
 
 # ---------------------------------------------------------------- pairs
@@ -453,7 +477,8 @@ def test_semantic_result_names_camps_pairs_and_reasons() -> None:
 def test_what_was_ticked_counts_before_the_wording() -> None:
     analyzer = SemanticAnalyzer()
     assert analyzer.analyze(hold("same", "same", choice=["Tea", "Milk"])).pairs[0].reasons == ("different options",)
-    assert analyzer.analyze(hold("one", "two", choice=["Tea", "tea"])).agreement_level == 1.0
+    assert analyzer.analyze(hold("one", "two", choice=["Tea", "Tea"])).agreement_level == 1.0
+    assert analyzer.analyze(hold("one", "two", choice=["CO", "Co"])).agreement_level == 0.0
     assert analyzer.analyze(hold("same", "same", stance=["YES", "NO"])).agreement_level == 0.0
     alike = analyzer.analyze(hold("It scales", "Cheap to run", stance=["YES", "YES"]))
     assert alike.level_in_words == "not measured"  # one side, and yet perhaps two answers

@@ -16,10 +16,10 @@ PAGE = {"url": "https://example.org/tea", "quote": "tea keeps"}
 
 DEBATE = rounds(
     turn("ada", claim("A1", evidence=[PAGE]), claim("A2"), claim("A3"), citations=[("Tea", PAGE["url"])]),
-    turn("bo", claim("B1", evidence=[PAGE, PAGE]), claim("B2"), slot=1, choice="Milk"),
+    turn("bo", claim("B1", evidence=[PAGE, PAGE]), claim("B2", "It keeps."), slot=1, choice="Milk"),
     turn("cy", claim("C1"), slot=2),
     turn("ada", claim("A4", supports=["A1"], attacks=["B1"]), round_=2),
-    turn("bo", claim("B3", supports=["A1"], attacks=["B1"]), claim("B4", "text of b2."), round_=2, slot=1),
+    turn("bo", claim("B3", supports=["A1"], attacks=["B1"]), claim("B4", "it keeps."), round_=2, slot=1),
     turn("cy", claim("C2", attacks=["A2"]), round_=2, slot=2),
 )
 

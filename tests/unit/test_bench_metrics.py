@@ -218,13 +218,22 @@ def test_nearly_the_same_words_are_no_convergence_and_two_that_swap_have_moved()
     assert collected(one, one).consensus.convergence_round == 2
 
 
-@pytest.mark.parametrize(("own", "converged"), [("same", 2), ("different", None)])
-def test_an_agent_that_says_so_itself_gave_its_last_answer_again(own: str, converged: int | None) -> None:
-    def says_it(number: int, verdict: str) -> dict[str, Any]:
+@pytest.mark.parametrize(
+    ("compared", "converged"),
+    [
+        ({"you": "same"}, None),
+        ({"you": "same", "Ada": "same", "Bo": "same"}, 2),
+        ({"you": "different", "Ada": "same", "Bo": "same"}, None),
+    ],
+)
+def test_an_agent_gave_its_last_answer_again_if_another_one_says_so(
+    compared: dict[str, str], converged: int | None
+) -> None:
+    def says_it(number: int) -> dict[str, Any]:
         line = f"Words of round {number}"
-        return {"position": line, "bottomLine": line, "confidence": 0.8, "compared": {"you": verdict}}
+        return {"position": line, "bottomLine": line, "confidence": 0.8, "compared": compared}
 
-    script = {"ada": [says_it(1, "same"), says_it(2, "same")], "bo": [says_it(1, own), says_it(2, own)]}
+    script = {"ada": [says_it(1), says_it(2)], "bo": [says_it(1), says_it(2)]}
     with Roundtable(scripted_agents(script), storage="memory://") as table:
         result = table.debate("Tea?", rounds=2)
     assert metrics_of(result).consensus.convergence_round == converged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from unit.test_gateway_retry import Waiting
 
 from roundtable.errors import (
+    APIAuthError,
     APINetworkError,
     APIRateLimitError,
     APITimeoutError,
@@ -21,6 +23,7 @@ from roundtable.errors import (
 from roundtable.gateway import Gateway, RetryRule
 from roundtable.prompts import Fence
 from roundtable.providers import Cassette, ScriptedModel
+from roundtable.providers.cassette.tape import CassetteFile
 from roundtable.settings import Settings
 from roundtable.types import ChatDelta, ChatRequest, ChatResponse, Message, ModelProfile, ProviderConfig, Usage
 
@@ -283,6 +286,22 @@ async def test_a_response_that_cannot_be_read_is_told_with_its_line(path, outcom
         await collect(offline(path), ask())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes of files")
+def test_a_new_cassette_is_private_and_no_link_is_followed(tmp_path):
+    victim = tmp_path / "victim.txt"
+    victim.write_text("keep me")
+    path = tmp_path / "tape.jsonl"
+    (tmp_path / f".{path.name}.{os.getpid()}.tmp").symlink_to(victim)
+    path.symlink_to(victim)
+    CassetteFile(path).begin_anew()
+    assert victim.read_text() == "keep me"
+    assert not path.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    other = tmp_path / "other.jsonl"
+    CassetteFile(other).append([{"kind": "call"}])
+    assert other.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_place_that_cannot_be_used_is_told(tmp_path):
     with pytest.raises(ConfigurationError, match=r"cannot replay the cassette .* no such file"):
         Cassette(tmp_path / "none.jsonl", "replay")
@@ -444,6 +463,27 @@ async def test_a_breaker_finds_the_time_that_a_replay_does_not_wait(path):
                 await model.complete(ask())
             seen.append((type(caught.value), model.endpoint_state.breaker.state, model.endpoint_state.breaker.failures))
     assert recorded == replayed
+
+
+async def test_a_recorded_call_is_replayed_though_the_breakers_would_refuse_it_now(path):
+    """Two calls at once with a refused key were both made; a replay makes them one after the other."""
+
+    class Refusing(ScriptedModel):
+        endpoint = "https://api.acme.test"
+
+    refused = APIAuthError("no", details={"status": 401})
+    tape = Cassette(path, "record")
+    for account in ("one", "two"):
+        live = Refusing([refused])
+        live.account = account
+        with pytest.raises(APIAuthError):
+            await Gateway(clock=Waiting()).guard(tape.over(live)).complete(ask())
+    model = Gateway(clock=Waiting()).guard(Cassette(path, "replay").over(Refusing([])))
+    for _ in range(2):
+        with pytest.raises(APIAuthError, match=r"^no$"):
+            await model.complete(ask())
+    with pytest.raises(APIAuthError, match="refused this key"):
+        await model.complete(ask())
 
 
 @pytest.mark.parametrize("wrong", [0, [], {}, 1.5, None, ""])

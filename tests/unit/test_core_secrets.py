@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 
@@ -58,6 +59,40 @@ def test_what_looks_like_a_key_goes_too(text, left):
 
 def test_the_beginning_of_a_long_key_is_a_secret_as_well():
     assert Scrubber(["canary-0123456789"]).text("bad key canary-01234...") == "bad key [redacted]..."
+
+
+KEY = "canary/0123+456789/wxyz"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (KEY.replace("/", "\\/"), REDACTED),
+        (json.dumps({"key": 'quo"ted/' + KEY}).replace("/", "\\/"), '{"key": "quo\\"ted\\/[redacted]"}'),
+        ("bad key ****wxyz", "bad key [redacted]"),
+        ("bad key canary\u2026wxyz.", "bad key canary[redacted]."),
+        ("bad key ...wxyz", "bad key [redacted]"),
+        ("**bold** wxyz and ****wxyzabc", "**bold** wxyz and ****wxyzabc"),
+    ],
+)
+def test_escaped_keys_and_ends_behind_a_mask_are_removed(text, left):
+    assert Scrubber([KEY]).text(text) == left
+
+
+def test_a_key_with_a_quotation_mark_is_removed_from_json():
+    key = 'canary"0123/456\\789'
+    assert Scrubber([key]).text(json.dumps(key)) == f'"{REDACTED}"'
+    assert Scrubber([key]).text(json.dumps(key).replace("/", "\\/")) == f'"{REDACTED}"'
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "Bearer "])
+@pytest.mark.parametrize("key", [KEY, KEY + "1", KEY + "12", "~" * 9 + "?>?>?>"])
+def test_nothing_of_the_end_of_a_key_is_left_in_base64(before, key):
+    encoded = base64.b64encode((before + key).encode()).decode()
+    for text in (encoded, encoded.replace("/", "\\/")):
+        left = Scrubber([key]).text(f"sent {text} today")
+        assert left.endswith(f"{REDACTED} today")
+        assert len(left) <= len(f"sent {REDACTED} today") + len(base64.b64encode(before.encode())) + 4
 
 
 def test_short_stand_ins_are_words():

@@ -89,18 +89,53 @@ async def test_servers_of_ones_own_people_and_programs_have_none(name, gateway, 
     await model.aclose()
 
 
+@pytest.mark.parametrize("vendor", VENDORS)
+@pytest.mark.parametrize(
+    "base_url",
+    ["http://127.0.0.1:9/v1", "http://localhost:9", "https://proxy.acme.test", "https://openai.com.acme.test"],
+)
+async def test_a_vendors_rate_does_not_apply_to_an_address_of_ones_own(vendor, base_url, gateway):
+    given = {"base_url": base_url}
+    for config in (given, {"settings": Settings(**{f"{vendor.partition('-')[0]}_base_url": base_url})}):
+        model = chat_model(f"{vendor}:m", api_key="k", **{"settings": Settings(), **config})
+        assert gateway.guard(model).guard.rates.requests_per_minute is None
+        await model.aclose()
+
+
+@pytest.mark.parametrize("base_url", ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"])
+async def test_a_vendors_rate_applies_to_its_own_address_however_it_is_given(base_url, gateway):
+    model = chat_model("openai:m", api_key="k", base_url=base_url, settings=Settings())
+    assert gateway.guard(model).guard.rates.requests_per_minute == 60
+    await model.aclose()
+
+
+def test_a_model_on_this_machine_has_no_default_rate_whatever_its_code_says(gateway):
+    class Near(Stating):
+        endpoint = "http://127.0.0.1:9/v1"
+
+    assert gateway.guard(Near()).guard.rates.requests_per_minute is None
+    assert gateway.guard(Stating()).guard.rates.requests_per_minute == 2
+
+
 async def test_calls_beyond_the_default_wait_and_those_below_do_not(gateway, clock):
+    model = gateway.guard(Stating())
+    for _ in range(2):
+        await model.complete(ASK)
+    assert clock.waits == []
+    await model.complete(ASK)
+    assert clock.waits == [30.0]
+
+
+async def test_calls_to_a_server_of_ones_own_do_not_wait(gateway, clock):
     with LoopbackServer(lambda seen: chat_answer()) as server:
         model = gateway.guard(chat_model("openai-chat:m", base_url=server.url, api_key="k", settings=Settings()))
-        for _ in range(60):
+        for _ in range(70):
             await model.complete(ASK)
-        assert clock.waits == []
-        await model.complete(ASK)
         await model.aclose()
-    assert clock.waits == [1.0]
+    assert (clock.waits, model.endpoint_state.has_rate) == ([], False)
 
 
-async def test_headers_of_an_answer_replace_the_default(gateway, clock):
+async def test_headers_of_an_answer_set_the_rate_even_without_a_default(gateway, clock):
     left = {
         "x-ratelimit-limit-requests": "3",
         "x-ratelimit-remaining-requests": "1",
@@ -259,20 +294,25 @@ async def test_tables_take_the_rate_from_the_configuration_of_the_provider(given
         assert table.chat_model("openai:m").guard.rates.requests_per_minute == rate
 
 
-async def test_recorded_calls_wait_for_no_rate(tmp_path, clock):
+async def test_recorded_calls_wait_for_no_rate_and_teach_none(tmp_path, clock):
     path = tmp_path / "calls.jsonl"
-    with LoopbackServer(lambda seen: chat_answer()) as server:
-        for mode in ("record", "auto"):
-            gateway = Gateway(clock=clock)
-            cassette = Cassette(path, mode)
-            bare = chat_model("openai-chat:m", base_url=server.url, api_key="k", settings=Settings())
-            model = gateway.guard(cassette.over(bare))
-            assert model.guard.rates.requests_per_minute == 60
-            for number in range(70):
-                await model.complete(ASK.model_copy(update={"max_tokens": 1000 + number}))
-            await bare.aclose()
-            assert clock.waits == [1.0] * 10, mode
-    assert len(server.seen) == 70
+    stated = RateLimit(requests_limit=1, requests_remaining=0, requests_reset_s=30)
+    for mode, waits in (("record", [30.0]), ("auto", [30.0])):
+        model = Gateway(clock=clock).guard(Cassette(path, mode).over(Stating(stated, stated)))
+        assert model.guard.rates.requests_per_minute == 2
+        for number in range(2):
+            await model.complete(ASK.model_copy(update={"max_tokens": 1000 + number}))
+        assert clock.waits == waits, mode
+
+
+@pytest.mark.parametrize(("base_url", "rate"), [(None, 60), ("http://127.0.0.1:9/v1", None)])
+async def test_a_recorded_model_has_the_rate_of_the_address_that_it_would_call(tmp_path, base_url, rate):
+    config = ProviderConfig(api_key="k", base_url=base_url)
+    for _ in range(2):
+        async with Roundtable(
+            ["openai:m"], providers={"openai": config}, cassette=tmp_path / "calls.jsonl", storage="memory://"
+        ) as table:
+            assert table.chat_model("openai:m").guard.rates.requests_per_minute == rate
 
 
 async def test_recorded_calls_take_no_tokens_of_a_rate(tmp_path, clock):

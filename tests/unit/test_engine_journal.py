@@ -24,12 +24,26 @@ class SlowStorage(MemoryStorage):
         super().__init__()
         self.allowed = anyio.Event()
         self.fails = False
+        self.locked = 0
+        """How many calls find the storage locked by another process."""
 
     async def append(self, *arguments: object, **keywords: object) -> int:
         await self.allowed.wait()
+        self._check_lock()
         if self.fails:
             raise OSError("no space left")
         return await super().append(*arguments, **keywords)  # type: ignore[arg-type]
+
+    async def read(
+        self, session_id: str, after: int = 0, *, tenant: str = "default"
+    ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
+        self._check_lock()
+        return await super().read(session_id, after, tenant=tenant)
+
+    def _check_lock(self) -> None:
+        if self.locked:
+            self.locked -= 1
+            raise StorageError("the storage is locked by another process", details={"reason": "locked"})
 
 
 class Log:
@@ -141,3 +155,36 @@ async def test_every_caller_gets_the_error_of_a_write() -> None:
         log.journal.stop_writing()
     assert len(errors) == 2
     assert log.published == []
+
+
+async def test_events_wait_in_memory_while_another_process_has_the_storage_locked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = await Log.open()
+    log.storage.allowed.set()
+    log.storage.locked = 2
+    await log.journal.append(log.round(1))
+    assert (await log.stored(), [event.type for event in log.published]) == ([1], ["round_start"])
+    assert [line.getMessage() for line in caplog.records if line.name == "roundtable.engine"] == [
+        "the storage is locked by another process; trying again for up to 30 s"
+    ]
+
+
+async def test_requests_to_stop_are_read_when_the_lock_ends() -> None:
+    log = await Log.open()
+    log.storage.locked = 1
+    await log.journal.check_control()
+    assert log.storage.locked == 0
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_lock_that_does_not_end_is_the_error_of_the_call(*, reads: bool) -> None:
+    log = await Log.open()
+    log.storage.allowed.set()
+    log.storage.locked = 1_000_000
+    log.journal.save_timeout_s = 0.02
+    with pytest.raises(StorageError, match="locked by another process") as caught:
+        await (log.journal.check_control() if reads else log.journal.append(log.round(1)))
+    assert caught.value.is_locked
+    log.storage.locked = 0
+    assert await log.stored() == []

@@ -262,8 +262,8 @@ def test_choices_stances_and_bottom_lines_say_who_held_a_position() -> None:
     def line(text: str, position: str = "In the end I would go there") -> AgentResponse:
         return said("a", position).model_copy(update={"bottom_line": text})
 
-    assert kept_position(said("a", "one", choice="X"), said("a", "two", choice="x."))
-    assert not kept_position(said("a", "one", choice="x"), said("a", "one", choice="y"))
+    assert kept_position(said("a", "one", choice="X"), said("a", "two", choice="X"))
+    assert not kept_position(said("a", "one", choice="x"), said("a", "one", choice="X"))
     assert not kept_position(said("a", "one", stance="YES"), said("a", "one", stance="NO"))
     assert not kept_position(said("a", "one", stance="YES"), said("a", "two", stance="YES"))
     assert kept_position(said("a", "one", stance="YES"), said("a", "one"))
@@ -272,19 +272,23 @@ def test_choices_stances_and_bottom_lines_say_who_held_a_position() -> None:
     assert not kept_position(line("Lisbon"), line("Porto"))  # in a sentence of the same words
 
 
-def test_who_says_that_its_answer_is_the_same_held_it_in_other_words() -> None:
+def test_another_voice_shows_that_an_agent_held_its_answer_in_other_words() -> None:
     first = [record(1, said("a", "Lisbon"), said("b", "Porto"))]
     keys = {turn.agent_id: turn.key for turn in first[0].turns}
 
-    def then(agent: str, verdict: Literal["same", "different"]) -> list[RoundRecord]:
-        again = said("a", "The capital").model_copy(
-            update={"compared": (Comparison(turn=keys[agent], verdict=verdict),)}
-        )
-        return [*first, record(2, again, said("b", "Porto"))]
+    def claims(name: str, text: str, *verdicts: tuple[str, Literal["same", "different"]]) -> AgentResponse:
+        compared = tuple(Comparison(turn=keys[agent], verdict=verdict) for agent, verdict in verdicts)
+        return said(name, text).model_copy(update={"compared": compared})
 
-    assert Converged().check(then("a", "same")).should_exit
-    assert Converged().check(then("a", "different")).figures["moved"] == ["a"]
-    assert Converged().check(then("b", "different")).figures["moved"] == ["a"]
+    def moved(*second: AgentResponse) -> object:
+        return Converged().check([*first, record(2, *second)]).figures["moved"]
+
+    mover = claims("a", "The capital", ("a", "same"))
+    assert moved(mover, said("b", "Porto")) == ["a"]  # its own word alone
+    assert moved(mover, claims("b", "The capital", ("a", "same"))) == ["b"]
+    assert moved(said("a", "The capital"), claims("b", "The capital", ("a", "same"))) == ["b"]
+    assert moved(claims("a", "The capital", ("a", "different")), said("b", "Porto")) == ["a"]
+    assert moved(claims("a", "The capital", ("b", "different")), said("b", "Porto")) == ["a"]
 
 
 def test_a_stored_similarity_of_words_no_longer_counts() -> None:

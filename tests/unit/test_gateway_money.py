@@ -87,8 +87,7 @@ async def test_a_try_that_is_not_wanted_any_more_gives_its_reservation_back():
 
 async def test_a_try_that_the_breaker_refuses_gives_its_reservation_back():
     model, inner, account = guarded(ANSWER, budget=Budget(max_tokens=150))
-    for _ in range(5):
-        model.endpoint_state.breaker.record_failure()
+    model.endpoint_state.breaker.trip("its host is unknown")
     with pytest.raises(CircuitOpen):
         await model.complete(ASK)
     assert (len(inner.requests), account.spent.calls, account.held.tokens) == (0, 0, 0)

@@ -21,7 +21,7 @@ from roundtable.errors import (
     RoundtableError,
     error_kinds,
 )
-from roundtable.gateway import CircuitBreaker, Gateway, RetryRule, retry_with_backoff
+from roundtable.gateway import Gateway, RetryRule, retry_with_backoff
 from roundtable.gateway.retry import EVERY_KIND, kind_of
 from roundtable.providers import Delay
 from roundtable.testing.doubles import ManualClock
@@ -323,7 +323,7 @@ async def test_a_cancellation_ends_the_wait_for_a_retry_at_once():
         await anyio.sleep(0.05)
         tasks.cancel_scope.cancel()
     assert anyio.current_time() - began < 0.05 + 2
-    assert model.endpoint_state.breaker.failures == 1
+    assert model.endpoint_state.breaker.calls == 0
 
 
 async def test_failures_are_final_when_the_budget_is_used_up(gateway):
@@ -350,62 +350,6 @@ async def test_a_provider_that_is_down_sees_few_more_calls_than_were_made(clock)
     for _ in range(200):
         await failure(gateway.guard(inner))
     assert inner.calls - before <= 1.1 * 200
-
-
-async def test_the_breaker_opens_after_five_failures_and_lets_one_try_through_a_minute_later(gateway, clock):
-    inner = Script(GONE)
-    model = gateway.guard(inner)
-    await failure(model)
-    error = await failure(model)
-    # The first call made four tries; the second one's first is the fifth failure, and its retry would be refused.
-    assert (inner.calls, type(error), model.endpoint_state.breaker.state) == (5, APINetworkError, "open")
-    error = await failure(model)
-    assert (inner.calls, type(error), error.retryable, error.provider) == (5, CircuitOpen, False, "acme")
-    assert "Circuit breaker open for acme:m" in str(error)
-    assert "the last: gone" in str(error)
-    assert 59 <= error.retry_after_s <= 60
-    clock.move(60)
-    await failure(model)
-    assert (inner.calls, model.endpoint_state.breaker.state) == (6, "open")
-    clock.move(60)
-    inner.acts = ["back"]
-    assert (await model.complete(ASK)).text == "back"
-    assert model.endpoint_state.breaker.state == "closed"
-
-
-async def test_while_one_call_tries_the_others_are_refused(gateway, clock):
-    model = gateway.guard(Script(GONE))
-    for _ in range(2):
-        await failure(model)
-    clock.move(60)
-    probe = gateway.guard(Script(Delay(0.05, "back")))
-    ended = []
-
-    async def call(one):
-        try:
-            ended.append((await one.complete(ASK)).text)
-        except CircuitOpen as error:
-            ended.append(str(error).rpartition("; ")[2])
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(call, probe)
-    assert sorted(ended) == ["back", "one call is trying it now", "one call is trying it now"]
-
-
-@pytest.mark.parametrize("end", [AgentError("refused"), None], ids=["refusal", "cancelled"])
-async def test_a_trial_that_says_nothing_leaves_the_next_call_to_try(gateway, clock, end):
-    model = gateway.guard(Script(GONE))
-    for _ in range(2):
-        await failure(model)
-    clock.move(60)
-    if end is None:
-        with anyio.move_on_after(0.01):
-            await gateway.guard(Script(Delay(60, "x"))).complete(ASK)
-    else:
-        await failure(gateway.guard(Script(end)))
-    assert model.endpoint_state.breaker.state == "half_open"
-    assert (await gateway.guard(Script("back")).complete(ASK)).text == "back"
 
 
 async def test_the_rates_of_a_provider_are_kept_to(gateway, clock):
@@ -536,71 +480,6 @@ async def test_the_helper_of_seed_000_raises_what_cannot_be_retried_at_once(cloc
     with pytest.raises(ValueError, match="no"):
         await retry_with_backoff(lambda: inner.complete(ASK), 5, 10, clock=clock)
     assert (inner.calls, clock.waits) == (1, [])
-
-
-def test_a_breaker_shows_its_state():
-    assert repr(CircuitBreaker("acme:m")) == "CircuitBreaker('acme:m', state='closed', failures=0)"
-
-
-def test_a_breaker_that_another_thread_closed_lets_a_call_in():
-    assert CircuitBreaker()._enter_as_probe() is False
-
-
-def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
-    breaker = CircuitBreaker(clock=clock)
-    for _ in range(5):
-        breaker.record_failure()
-    clock.move(30)
-    breaker.record_failure()
-    breaker.record_success()
-    assert (breaker.state, breaker.wait_s) == ("open", 30)
-
-
-def test_an_open_breaker_names_the_last_failure_and_its_remedy(clock):
-    breaker = CircuitBreaker("acme", clock=clock)
-    for _ in range(4):
-        breaker.record_failure(APINetworkError("the answer is not JSON"))
-    breaker.record_failure(APINetworkError("could not connect", hint="Start the server."))
-    with pytest.raises(CircuitOpen) as refused:
-        breaker.enter()
-    assert "5 failures within 60 s, the last: could not connect; a call is let through in 60 s" in str(refused.value)
-    assert refused.value.hint == f"Start the server. {CircuitOpen.default_hint}"
-
-    clock.move(60)
-    breaker.record_failure(APITimeoutError("no answer in 9 s"), probe=breaker.enter())
-    with pytest.raises(CircuitOpen, match="the last: no answer in 9 s"):
-        breaker.enter()
-
-
-@pytest.mark.parametrize(
-    ("error", "shown"),
-    [
-        pytest.param(APINetworkError("acme: Ann's question", details={"status": 503}), "status 503", id="server"),
-        pytest.param(
-            AgentError("Codex exited 1: Ann's question", retryable=True, details={"exit_code": 1}),
-            "exit code 1",
-            id="program",
-        ),
-        pytest.param(AgentError("Ann's question", retryable=True), "an answer that cannot be used", id="answer"),
-    ],
-)
-def test_an_open_breaker_shows_no_words_of_others_which_may_quote_a_prompt_of_another_tenant(clock, error, shown):
-    breaker = CircuitBreaker("acme", clock=clock)
-    for _ in range(5):
-        breaker.record_failure(error)
-    with pytest.raises(CircuitOpen, match=f"the last: {shown};") as refused:
-        breaker.enter()
-    assert "Ann" not in f"{refused.value.to_dict()}"
-
-
-def test_no_breaker_asks_for_a_longer_wait_than_its_own(clock):
-    clock.move(4.281)  # 4.281 + 60 - 4.281 is more than 60
-    breaker = CircuitBreaker(clock=clock)
-    for _ in range(5):
-        breaker.record_failure()
-    with pytest.raises(CircuitOpen) as refused:
-        breaker.enter()
-    assert refused.value.retry_after_s == breaker.wait_s == 60
 
 
 async def test_an_error_that_a_model_keeps_is_never_changed(gateway):

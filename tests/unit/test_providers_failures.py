@@ -449,3 +449,36 @@ def test_a_key_the_provider_repeats_is_taken_out(echo):
 @pytest.mark.parametrize("key", [None, "", "ollama"])
 def test_stand_ins_for_a_key_are_left_alone(key):
     assert "ollama" in str(redact(error(404, told("ollama has no such model")), key))
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (
+            403,
+            {
+                "error": {
+                    "code": "unsupported_country_region_territory",
+                    "message": "Country, region, or territory not supported",
+                }
+            },
+        ),
+        (
+            400,
+            {"error": {"status": "FAILED_PRECONDITION", "message": "User location is not supported for the API use."}},
+        ),
+        (403, {"error": {"type": "forbidden", "message": "Claude is not available in your country."}}),
+    ],
+)
+def test_a_refusal_of_a_region_does_not_blame_the_key(status, body):
+    error = error_for("openai", status, {}, read_refusal(json.dumps(body).encode()))
+    assert not isinstance(error, APIAuthError)
+    assert not error.retryable
+    assert error.hint == "The provider does not serve this country or region; use another provider."
+
+
+def test_a_key_without_a_permission_is_still_about_the_key():
+    error = error_for(
+        "openai", 403, {}, read_refusal(b'{"error": {"message": "Your key has no access to this project"}}')
+    )
+    assert "region" not in (error.hint or "")

@@ -39,10 +39,14 @@ async def turn(reply: Any, **changes: Any) -> tuple[TurnResult, HumanTurn]:
         asked.append(turn)
         return reply
 
+    return await turn_of_agent(ask, **changes), asked[0]
+
+
+async def turn_of_agent(ask: Any, **changes: Any) -> Any:
+    """Run one turn of a person who answers by a function."""
     options = changes.pop("options", None)
     agent = BaseAgent(ADA.model_copy(update={"provider": "human"}), HumanModel(ask))
-    result = await agent.take_turn(planned(view(options=options), **changes))
-    return result, asked[0]
+    return await agent.take_turn(planned(view(options=options), **changes))
 
 
 async def test_a_plain_sentence_is_a_position() -> None:
@@ -99,6 +103,47 @@ async def test_every_kind_of_turn_can_be_answered_in_a_line(kind: str, reply: st
     result, asked = await turn(reply, options=("Yes", "No"), answer=kind)
     assert getattr(result.answer, field) == value
     assert asked.options == (("Yes", "No") if kind in {"ballot", "ranking", "scores"} else ())
+
+
+async def test_scores_off_the_scale_are_asked_for_again() -> None:
+    said: list[Any] = ["Yes=11, No=10", {"scores": {"Yes": 5, "No": -1}}, "Yes=10, No=0"]
+    asked: list[HumanTurn] = []
+
+    def ask(turn: HumanTurn) -> Any:
+        asked.append(turn)
+        return said.pop(0)
+
+    result = await turn_of_agent(ask, options=("Yes", "No"), answer="scores", scale=(0, 10))
+    assert result.answer.scores == {"Yes": 10.0, "No": 0.0}
+    assert [turn.scale for turn in asked] == [(0, 10)] * 3
+    assert [turn.problem for turn in asked] == [
+        "",
+        "the score 11 is off the scale: each score must be a number from 0 to 10",
+        "the score -1 is off the scale: each score must be a number from 0 to 10",
+    ]
+
+
+async def test_scores_without_options_have_a_scale_too() -> None:
+    asked: list[HumanTurn] = []
+
+    def ask(turn: HumanTurn) -> Any:
+        asked.append(turn)
+        return {"scores": {"tea": None, "milk": 6 - len(asked)}}
+
+    result = await turn_of_agent(ask, answer="scores", scale=(None, 4))
+    assert (result.answer.scores, asked[0].scale) == ({"milk": 4.0}, (None, 4))
+
+
+async def test_the_terminal_asks_for_scores_off_the_scale_again(
+    pipe: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    read, write = pipe
+    os.write(write, b"a=11, b=10\na=10, b=9\n\n")
+    turn = HumanTurn("", "", "", ("scores", "reasoning"), ("a", "b"), scale=(0, 10))
+    assert await Terminal(read).ask(turn) == {"scores": {"a": 10.0, "b": 9.0}}
+    shown = capsys.readouterr().err
+    assert "scores (option=number, ...; each number from 0 to 10): " in shown
+    assert "The score 11 is off the scale: each score must be a number from 0 to 10.\n" in shown
 
 
 @pytest.mark.parametrize("kind", ["position", "ballot", "ranking", "scores"])
@@ -445,6 +490,7 @@ def test_people_at_the_terminal_of_a_command_have_an_hour(said_s: float | None, 
     assert table.wiring.models.get("human", "ada").guard.timeout_s == seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("patience", "stated"),
     [

@@ -85,7 +85,6 @@ class TestRequests:
     def test_a_temperature_is_left_out_for_models_of_openai_that_refuse_it(self, model, sent):
         ask = ChatRequest(model=model, messages=HI, temperature=0.7)
         assert ("temperature" in body_of(ask, dialect=OPENAI)) is sent
-        assert "temperature" in body_of(ask)
 
     def test_openai_itself_is_given_the_newer_token_limit(self):
         body = body_of(ChatRequest(model="gpt-5.2", messages=HI, max_tokens=9), dialect=OPENAI)
@@ -112,7 +111,7 @@ class TestRequests:
         assert body["messages"][2] == {"role": "tool", "content": "found", "tool_call_id": "c1"}
         assert [tool["function"]["parameters"] for tool in body["tools"]] == [
             {"type": "object", "properties": {}},
-            {"type": "object"},
+            {"type": "object", "properties": {}},
         ]
 
     def test_a_schema_becomes_a_response_format(self):

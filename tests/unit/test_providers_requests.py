@@ -17,7 +17,7 @@ from roundtable.providers import (
     OpenAIResponses,
     PerplexitySonar,
 )
-from roundtable.providers.openai_chat import SERVERS
+from roundtable.providers.chat_servers import SERVERS
 from roundtable.types import AgentTool, ChatRequest, ImagePart, Message, NativeContent, NativeSearch, ToolCall, utc_now
 
 ANTHROPIC, RESPONSES, GOOGLE, SONAR = AnthropicMessages(), OpenAIResponses(), GoogleGenerate(), PerplexitySonar()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from roundtable.errors import AgentError
@@ -17,6 +19,8 @@ from roundtable.providers.wire import cost_of, dump_json, items_of, load_json, o
         (b'["\\ud800x", {"\\udfff": "\\ud83d\\ude00"}]', ["\ufffdx", {"\ufffd": "\U0001f600"}]),
         (b"[NaN, Infinity, -Infinity]", [None, None, None]),
         (b" null ", None),
+        (b"[" * 500 + b"]" * 500, json.loads("[" * 500 + "]" * 500)),
+        (b"[" + b"[]," * 600 + b"[]]", [[]] * 601),
     ],
 )
 def test_the_odd_but_readable_is_read(body, value):
@@ -33,6 +37,7 @@ def test_the_odd_but_readable_is_read(body, value):
         pytest.param('{"a": 1}'.encode("utf-16"), "is not UTF-8", True, id="utf-16"),
         pytest.param(b"[" * 200_000 + b"]" * 200_000, "too deeply", False, id="deep"),
         pytest.param(b'{"\\u0041":' * 5000 + b"1" + b"}" * 5000, "too deeply", False, id="deep objects"),
+        pytest.param(b"[" * 501 + b"]" * 501, "too deeply", False, id="just too deep"),
         pytest.param(b'{"a": ' + b"9" * 5000 + b"}", "too many digits", False, id="long number"),
     ],
 )

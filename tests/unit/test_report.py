@@ -265,7 +265,7 @@ def test_a_page_has_all_its_sections_in_order() -> None:
     assert "3 of 4 agents hold it" in sections["answer"]
     assert "0.1353 USD 24,970 tokens" in sections["answer"]
     assert "Adopt microservices GPT the optimist 1" in sections["decision"]
-    assert "The number and the bar of each option show its votes." in sections["decision"]
+    assert "The number of each option shows its votes; its bar shows their share." in sections["decision"]
     assert "A Start modular, split later the answer held by Claude the pragmatist, Gemini" in sections["camps"]
     assert "Agent Round 1 Round 2 Round 3 Claude the pragmatist A 63%" in sections["movement"]
     assert "Sonar the researcher C 90% \u2192 moved A 98%" in sections["movement"]
@@ -395,15 +395,48 @@ def test_the_chart_of_many_rounds_stays_small() -> None:
 
 def test_csv_has_no_formula_and_no_control_character() -> None:
     rows = [
-        {"a": text, "b": -1.5} for text in ("=1+1", " +1", "-1", "@x", "\uff1dx", "\t=1", "\x1b[31mred", 'a,"b"\nc')
+        {"a": text, "b": -1.5} for text in ("=1+1", " +1", "-x", "@x", "\uff1dx", "\t=1", "\x1b[31mred", 'a,"b"\nc')
     ]
     written = "".join(csv_parts(("a", "b", "c"), [*rows, {"c": None}] * 100))
     read = list(csv.reader(io.StringIO(written)))
     assert read[0] == ["a", "b", "c"]
     assert len(read) == 901
     said = [row[0] for row in read[1:10]]
-    assert said == ["'=1+1", "' +1", "'-1", "'@x", "'\uff1dx", "' =1", "[31mred", 'a,"b"\nc', ""]
+    assert said == ["'=1+1", "' +1", "'-x", "'@x", "'\uff1dx", "' =1", "[31mred", 'a,"b"\nc', ""]
     assert {row[1] for row in read[1:]} == {"-1.5", ""}
+
+
+@pytest.mark.parametrize(
+    "text", ["-5", "+7", "-1,250.50", "+1,000,000", "-.5", "-0.25", "-3.5e6", "+1E-9", "-12%", "-007", "5", "1,250.50"]
+)
+def test_csv_keeps_plain_numbers(text: str) -> None:
+    assert "".join(csv_parts(("a",), [{"a": text}])).split("\r\n")[1].strip('"') == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("-", "+", "-.", "--5", "+-5", "-5-5", "-5+cmd", "-5;=1", "-2+3+cmd|' /C calc'!A0", "-1,25", "-1250,000"),
+        *(
+            "-1,250,",
+            "-5%+1",
+            "-5%%",
+            "-1e",
+            "-1e5e5",
+            "-1.2.3",
+            "-A1",
+            "-SUM(1)",
+            "+\u0665",
+            "\uff0d5",
+            "-5\n=1",
+            "-5\n",
+        ),
+        *("-5 ", " -5", "=5", "@5", "-5!", "-0x41", "+1:2", "-1,250.50,3"),
+    ],
+)
+def test_csv_keeps_no_other_text_with_a_sign(text: str) -> None:
+    written = "".join(csv_parts(("a",), [{"a": text}]))
+    assert list(csv.reader(io.StringIO(written, newline="")))[1][0].startswith("'")
 
 
 @pytest.mark.parametrize(

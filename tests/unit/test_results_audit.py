@@ -424,6 +424,40 @@ def test_too_many_votes_for_other_options_are_not_tried() -> None:
     assert "more than 500" in {one.change: one.reason for one in audit.not_tried}["one vote for another option"]
 
 
+def test_rules_that_count_fewer_options_are_not_tried() -> None:
+    options = tuple(f"Tea {number}" for number in range(201))
+    audit = result_of([answer(f"a{n}", "t", choice=options[n // 2]) for n in range(3)], options=options).audit()
+    reasons = {row.change: row.reason for row in audit.not_tried}
+    assert reasons["schulze"] == "too many options: the rule counts at most 200, and there are 201"
+    assert reasons["kemeny-young"] == "too many options: the rule counts at most 12, and there are 201"
+    assert by_rule(audit)["borda"] == "Tea 0"
+    assert "are not tried with so many options" in " ".join(audit.to_text().split())
+
+
+def test_with_thousands_of_options_no_other_rule_is_tried() -> None:
+    options = tuple(f"Tea {number}" for number in range(20_000))
+    audit = result_of([answer(f"a{n}", "t", choice=options[n // 2]) for n in range(3)], options=options).audit()
+    assert (audit.winner, audit.rules, len(audit.without)) == ("Tea 0", (), 3)
+    reasons = {row.change: row.reason for row in audit.not_tried}
+    assert reasons["borda"] == "too many options: there are 20000 for so many ballots"
+
+
+def test_with_too_many_ballots_none_is_left_out() -> None:
+    audit = result_of([answer(f"a{n}", "Tea", choice="Tea") for n in range(160)], options=("Tea", "Milk")).audit()
+    assert (audit.without, audit.pivotal, audit.fragile, audit.switches_tried) == ((), (), None, None)
+    reasons = {row.change: row.reason for row in audit.not_tried}
+    assert reasons["one ballot less"] == "there are too many ballots or options for 160 recounts"
+    assert reasons["one vote for another option"] == "there are too many ballots or options for 160 recounts"
+    assert "Ballots were not left out one at a time: there are too many." in " ".join(audit.to_text().split())
+
+
+def test_a_ranking_of_many_options_is_not_counted_again_for_each_vote() -> None:
+    options = tuple(f"Tea {number}" for number in range(50))
+    said = [answer(f"a{n}", "t", choice=options[n]) for n in range(6)]
+    audit = result_of(said, options=options, decide="schulze").audit()
+    assert (len(audit.without), audit.switches_tried, audit.fragile) == (6, None, None)
+
+
 def test_answers_that_differ_by_a_sign_or_by_case_are_two() -> None:
     audit = result_of([answer("ada", "5 mW"), answer("bo", "5 mW"), answer("cy", "5 MW")]).audit()
     assert audit.winner == "5 mW"

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 import roundtable as rt
 from roundtable.analysis import (
     Baselines,
+    DebateHealth,
     KeyPointsExtractor,
     ResponseSettings,
     answer_changed,
@@ -221,7 +222,10 @@ def test_another_wording_is_no_change_unless_somebody_says_so() -> None:
         )
         for it in declared.values()
     ]
-    assert [health and (health.flip_rate, health.unclear_moves) for health in found] == [(0.0, 0), (0.5, 0)]
+    assert [health and (health.flip_rate, health.unclear_moves) for health in found] == [
+        (0.0, 1),
+        (0.5, 0),
+    ]  # its own word does not show that it kept its answer
 
 
 def test_who_says_that_it_now_agrees_with_the_majority_in_other_words_gave_way() -> None:
@@ -250,16 +254,23 @@ def _same(record_: RoundRecord, agent: str) -> Comparison:
     return Comparison(turn=next(turn.key for turn in record_.turns if turn.agent_id == agent), verdict="same")
 
 
-def test_who_kept_its_answer_in_other_words_adopted_nobodys() -> None:
+def test_who_kept_its_answer_in_other_words_adopted_nobodys_if_another_agent_says_so() -> None:
     first = held(answer("ada", "5 km"), answer("bo", "6 km"), answer("cy", "7 km"), camps=3)
+
+    def health_of(*others: AgentResponse) -> DebateHealth | None:
+        second = held(answer("ada", "6 km"), *others, number=2, camps=3, is_lead_open=True)
+        return debate_health([first, second], _AGENTS)
+
     kept = [
         answer("bo", "six of them", compared=(_same(first, "bo"),)),
         answer("cy", "VII", compared=(_same(first, "cy"),)),
     ]
-    found = debate_health([first, held(answer("ada", "6 km"), *kept, number=2, camps=3, is_lead_open=True)], _AGENTS)
-    assert found is not None
-    assert (found.flip_rate, found.unclear_moves) == (pytest.approx(1 / 3), 0)
-    assert (found.conformity, found.obstinacy) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    alone = health_of(*kept)
+    assert alone is not None
+    assert (alone.flip_rate, alone.unclear_moves) == (1.0, 2)
+    confirmed = health_of(kept[0], answer("cy", "six of them", compared=(_same(first, "bo"),)))
+    assert confirmed is not None
+    assert (confirmed.flip_rate, confirmed.unclear_moves) == (pytest.approx(2 / 3), 0)
 
 
 def test_who_left_the_answer_that_it_shared_with_another_moved() -> None:
@@ -481,7 +492,7 @@ async def test_who_gave_way_and_who_did_not_vote_are_told() -> None:
         return {"position": "So.", "choice": choice, "confidence": 0.8}
 
     result = await table_of(CountingModel(reply)).debate("?", rounds=2, options=["tea", "milk"])
-    assert "**Votes:** Bo, Cy for tea; Ada without a single choice" in result.to_markdown()
+    assert "**Votes:** Bo, Cy for tea; Ada could not be read" in result.to_markdown()
     moved = await table_of(CountingModel(lambda request: reply(request) | {"choice": _CHOICES[at(request)]})).debate(
         "?", rounds=2, options=["tea", "milk"]
     )

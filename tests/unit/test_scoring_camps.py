@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 import pytest
 
-from roundtable.scoring.camps import Camp, OpenAnswer, Said, SameOrDifferent, _has_set_of, find_camps
+from roundtable.scoring.camps import (
+    Camp,
+    OpenAnswer,
+    Said,
+    SameOrDifferent,
+    _has_set_of,
+    compare_answers,
+    find_camps,
+    find_round_camps,
+    to_open_answer,
+)
+from roundtable.types import AgentResponse, Comparison, Reading, TurnKey
 
 
 def answers(*texts: str, **declared: tuple[tuple[str, SameOrDifferent], ...]) -> list[OpenAnswer]:
@@ -20,7 +32,7 @@ def answers(*texts: str, **declared: tuple[tuple[str, SameOrDifferent], ...]) ->
 @pytest.mark.parametrize(
     ("texts", "low", "high", "winner"),
     [
-        (("x", "X", "x."), 1, 1, ("a", "b", "c")),
+        (("tea", "Tea", "tea."), 1, 1, ("a", "b", "c")),
         (("x", "x", "y"), Fraction(1, 3), 1, ("a", "b")),
         (("x", "x", "y", "z", "w"), 0, 1, None),
         (("x", "y", "z"), 0, 1, None),
@@ -120,7 +132,7 @@ def test_a_bare_yes_against_ones_own_stance_voids_it() -> None:
 
 def test_options_are_told_apart_by_their_names() -> None:
     chosen = [OpenAnswer("a", Said("I think", choice="Tea")), OpenAnswer("b", Said("I think", choice="coffee"))]
-    found = find_camps([*chosen, OpenAnswer("c", Said("I don't know", choice="tea")), OpenAnswer("d", Said("Milk"))])
+    found = find_camps([*chosen, OpenAnswer("c", Said("I don't know", choice="Tea")), OpenAnswer("d", Said("Milk"))])
     assert [camp.agents for camp in found.camps] == [("a", "c"), ("d",), ("b",)] or found.camps[0].agents == ("a", "c")
     assert {pair.evidence for pair in found.pairs} == {"marked", "unknown"}
 
@@ -201,3 +213,103 @@ def test_a_contradiction_by_way_of_a_third_answer_is_said_to_be_one() -> None:
         f"the agents call 'x' and 'z' different, {third}",
         f"the agents call 'y' and 'z' the same, {third}",
     )
+
+
+LISBON, CAPITAL, PORTO = Said("Lisbon"), Said("The capital"), Said("Porto")
+
+
+def relation(
+    first: str, second: str, *said: OpenAnswer, read: dict[tuple[str, str], SameOrDifferent] | None = None
+) -> str | None:
+    return compare_answers(said, read)[first].get(second)
+
+
+def test_a_claim_about_ones_own_earlier_answer_counts_if_another_voice_agrees() -> None:
+    """An agent left Lisbon for Porto, and believes that it still says the same."""
+    stayed = OpenAnswer("b", LISBON)
+    mover = OpenAnswer("a", PORTO, about_self=((LISBON, "same"),))
+    assert relation("a", "b", mover, stayed) is None
+    assert relation("a", "b", mover, stayed, read={("a", "b"): "same"}) == "same"
+    assert relation("a", "b", mover, stayed, read={("a", "b"): "different"}) == "different"
+    # Of the same text as the mover, or comparing itself with both answers.
+    twin = OpenAnswer("c", PORTO, ((LISBON, "same"),))
+    assert relation("a", "b", mover, stayed, twin) == "same"
+    witness = OpenAnswer("c", CAPITAL, ((LISBON, "same"), (PORTO, "same")))
+    assert relation("a", "b", mover, stayed, witness) == "same"
+    assert relation("a", "b", mover, stayed, replace(witness, declared=((LISBON, "same"),))) is None
+    fellow = OpenAnswer("c", PORTO, about_self=((LISBON, "same"),))
+    assert relation("a", "b", mover, stayed, fellow) is None
+
+
+def test_an_unconfirmed_claim_about_oneself_tells_nothing_apart_either() -> None:
+    mover = OpenAnswer("a", PORTO, about_self=((LISBON, "same"),))
+    assert relation("a", "b", mover, OpenAnswer("b", CAPITAL, ((LISBON, "different"),))) is None
+    left = OpenAnswer("a", PORTO, about_self=((LISBON, "different"),))
+    assert relation("a", "b", left, OpenAnswer("b", CAPITAL, ((LISBON, "same"),))) == "different"
+
+
+def test_an_answer_of_another_agent_in_the_same_words_is_no_claim_about_oneself() -> None:
+    both = OpenAnswer("a", PORTO, ((LISBON, "same"),), about_self=((LISBON, "same"),))
+    assert relation("a", "b", both, OpenAnswer("b", LISBON)) == "same"
+    unclear = find_camps([replace(both, about_self=((LISBON, "different"),)), OpenAnswer("b", LISBON)])
+    assert unclear.warnings == ("a calls one answer both the same and different; that is ignored",)
+
+
+def test_a_claim_about_oneself_that_is_certainly_wrong_costs_all_declarations() -> None:
+    moved = OpenAnswer("a", Said("43"), ((Said("about forty"), "same"),), about_self=((Said("42"), "same"),))
+    found = find_camps([moved, OpenAnswer("b", Said("about forty"))])
+    assert found.warnings == ("a calls answers the same that differ; what it declared is ignored",)
+    assert found.camps[0].agents != ("a", "b")
+    rounded = replace(moved, said=Said("3.14"), about_self=((Said("3.14159"), "same"),))
+    assert find_camps([rounded, OpenAnswer("b", Said("about forty"))]).at_least == 1
+
+
+def unread(name: str, text: str = "Lisbon", **more: str) -> Said:
+    return Said(text, unread=name, **more)
+
+
+def test_an_unread_answer_is_unknown_against_every_other() -> None:
+    same: tuple[tuple[Said, SameOrDifferent], ...] = ((LISBON, "same"), (unread("a"), "same"))
+    said = [
+        OpenAnswer("a", unread("a"), ((LISBON, "same"),)),
+        OpenAnswer("b", unread("b"), same),
+        OpenAnswer("c", LISBON, same),
+        OpenAnswer("d", unread("d", "5", choice="5", stance="NO")),
+        OpenAnswer("e", Said("6", choice="6", stance="YES")),
+    ]
+    found = find_camps(said, {("a", "b"): "same", ("a", "c"): "different"})
+    assert {camp.agents for camp in found.camps} == {("a",), ("b",), ("c",), ("d",), ("e",)}
+    assert {pair.verdict for pair in found.pairs} == {None}
+    assert (found.at_least, found.at_most, found.winner, found.told_apart) == (0, 1, None, frozenset())
+
+
+def test_an_unread_answer_may_overturn_a_lead_and_never_wins() -> None:
+    two = [OpenAnswer("a", LISBON), OpenAnswer("b", LISBON), OpenAnswer("c", unread("c", "Porto"))]
+    assert find_camps(two).winner == Camp("Lisbon", ("a", "b"))
+    assert find_camps([*two, OpenAnswer("d", unread("d", "Porto"))]).winner is None
+    alone = find_camps([OpenAnswer("a", unread("a", "A"))])
+    assert (alone.winner, alone.abstained) == (None, ())
+    first = find_camps([OpenAnswer("a", unread("a", "A")), OpenAnswer("b", Said("Z"))])
+    assert [camp.name for camp in first.camps] == ["Z", "A"]
+
+
+def test_an_unread_text_does_not_abstain_and_takes_no_side() -> None:
+    found = find_camps([OpenAnswer("a", unread("a", "I don't know")), OpenAnswer("b", unread("b", "Yes", stance="NO"))])
+    assert (found.abstained, found.warnings, len(found.camps)) == ((), (), 2)
+
+
+def test_an_answer_counts_as_read_if_its_reading_is_certain() -> None:
+    def said(agent: str, certainty: Literal["certain", "likely", "unread"]) -> AgentResponse:
+        reading = Reading(certainty=certainty, rule="label", value="Tea")
+        return AgentResponse(agent_id=agent, agent_name=agent, position="Tea", reading=reading)
+
+    found = find_round_camps([said("a", "certain"), said("b", "certain"), said("c", "likely"), said("d", "unread")])
+    assert [camp.agents for camp in found.camps] == [("a", "b"), ("c",), ("d",)]
+    key = TurnKey(1, "positions", 0)
+    later = said("b", "certain").model_copy(
+        update={"choice": None, "compared": (Comparison(turn=key, verdict="same"),)}
+    )
+    answer = to_open_answer("b", later, {key: said("a", "unread")})
+    assert answer.declared == ((Said("Tea", unread="1/positions/0"), "same"),)
+    own = to_open_answer("a", later.model_copy(update={"agent_id": "a"}), {key: said("a", "certain")})
+    assert (own.declared, own.about_self) == ((), ((Said("Tea"), "same"),))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -308,12 +308,48 @@ def test_weights_that_do_not_fit_are_refused(weights: list[float], message: str)
         pytest.param("ab", "must be a list of names, not 'ab'", id="text"),
         pytest.param(["a", " "], "an option must be a name, not ' '", id="blank"),
         pytest.param(["a", 1], "an option must be a name, not 1", id="a number"),
-        pytest.param(["a", "A."], "'a' and 'A.' count as one", id="twice"),
+        pytest.param(["a", " a"], "'a' and ' a' count as one", id="twice"),
+        pytest.param(["a", "a"], "'a' and 'a' count as one", id="the same twice"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: list[str], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         decide(["a"], options=options)
+
+
+ALIKE = [
+    ["AA", "Aa", "aa"],
+    ["CO", "Co"],
+    ["5 mW", "5 MW"],
+    ["n", "n!"],
+    ["f", "f'"],
+    ["*p", "&p", "p"],
+    ["[0, 1]", "(0, 1)"],
+    ["10²", "102"],
+    [".NET", "NET"],
+    ["C", "C++", "C#"],
+]
+
+
+@pytest.mark.parametrize("options", ALIKE)
+@pytest.mark.parametrize("how", ["casefold", "exact", "numeric", "open"])
+def test_options_that_are_alike_are_told_apart_by_their_exact_spelling(
+    options: list[str], how: Literal["casefold", "exact", "numeric", "open"]
+) -> None:
+    decision = decide([*options, f" {options[-1]} " if how != "exact" else options[-1]], options=options, normalise=how)
+    assert decision.scores == dict.fromkeys(options[:-1], 1.0) | {options[-1]: 2.0}
+    assert (decision.winner, decision.invalid) == (options[-1], {})
+
+
+def test_a_spelling_that_may_mean_two_options_is_invalid() -> None:
+    decision = decide(["CO", "co", "tea."], options=["CO", "Co", "Tea"])
+    assert decision.invalid == {1: "'co' may mean 'CO' or 'Co'"}
+    assert decision.scores == {"CO": 1.0, "Co": 0.0, "Tea": 1.0}
+
+
+def test_options_that_ones_own_function_does_not_tell_apart_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="'CO' and 'Co' count as one"):
+        decide(["CO"], options=["CO", "Co"], normalise=str.lower)
 
 
 @pytest.mark.parametrize("ballots", ["abc", {"a": 1}])

@@ -11,6 +11,7 @@ from roundtable._core.words import amount, listing, percent, quoted
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import basic_agreement, modal_share
 from roundtable.scoring import Measure, casefold, exact, normalise, share
+from roundtable.scoring.normalisation import match_option
 from roundtable.scoring.numbers import exact_or_none
 
 
@@ -133,6 +134,16 @@ def test_case_width_white_space_and_outer_punctuation_do_not_matter(text: str, k
 )
 def test_numbers_compare_by_value(text: str, key: str) -> None:
     assert normalise(text, "numeric") == key
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [(" CO ", "CO"), ("co", None), ("tea.", "Tea"), ("4.0", "4"), ("coffee", None), ("N!", "n!"), ("n", "n!")],
+)
+def test_an_option_is_meant_by_its_exact_spelling_or_by_the_only_one_that_is_alike(
+    text: str, option: str | None
+) -> None:
+    assert match_option(text, ("CO", "Co", "Tea", "4", "n!"), "numeric") == option
 
 
 def test_exact_changes_nothing() -> None:

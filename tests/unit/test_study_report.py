@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -202,8 +203,10 @@ def test_questions_needed_for_three_points(report: StudyReport) -> None:
     pair = report.compare("delphi", "single")
     disagreement = (pair.gained + pair.lost) / SIZE
     needed = report.questions_to_see(0.03, "delphi", "single")
-    assert needed == questions_to_see(0.03, disagreement)
-    assert needed == questions_needed((disagreement + 0.03) / 2, (disagreement - 0.03) / 2)
+    assert needed == questions_to_see(0.03, disagreement, comparisons=len(report.pairs))
+    assert needed == questions_needed(
+        (disagreement + 0.03) / 2, (disagreement - 0.03) / 2, comparisons=len(report.pairs)
+    )
     with pytest.raises(ConfigurationError, match=r"difference must lie in \[0, 1\], not 2"):
         report.questions_to_see(2, "delphi", "single")
     for wrong in (0, 0.5):
@@ -332,3 +335,24 @@ def test_a_paper_leaves_out_what_cannot_be_drawn(
     assert [cell["source"] for cell in cells if ".plot." in cell["source"]] == [f"report.plot.{n}();" for n in drawn]
     assert len({cell["id"] for cell in cells}) == len(cells) == len(drawn) + 3
     assert (tmp_path / "tables" / f"{left_out}.csv").read_text("utf-8").count("\n") > 1
+
+
+def test_baselines_with_the_same_answers_are_drawn_once_and_marks_stand_where_they_belong() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    base = "self-consistency as "
+    given = [one for one in answers() if one.arm != f"{base}delphi"]
+    given += [one.model_copy(update={"arm": f"{base}delphi"}) for one in given if one.arm == f"{base}collaborative"]
+    report = report_of(given, {}, resamples=100)
+    axes = report.plot.accuracy()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert [label for label in labels if label.startswith(base)] == [f"{base}collaborative, delphi (49 of 90)"]
+    assert len(labels) == len(report.arms) - 1
+    axes = report.plot.frontier()
+    marks = [line for line in axes.lines if line.get_label()[0] != "_" and line.get_marker() != "None"]
+    assert {x for line in marks for x in line.get_xdata()} == {point.price for point in report.frontier()}
+    assert len({line.get_color() for line in marks}) == len(marks)
+    curve = report.calibration("single")
+    axes = report.plot.calibration("single")
+    drawn = sorted(tuple(map(float, points.get_offsets()[0])) for points in axes.collections)
+    expected = sorted((each.confidence, each.accuracy) for each in curve.bins)
+    assert list(chain.from_iterable(drawn)) == pytest.approx(list(chain.from_iterable(expected)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +20,8 @@ from roundtable.errors import APITimeoutError, ConfigurationError
 from roundtable.exits import Exit, MaxRounds
 from roundtable.protocols import ExitRound
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule, decide, rule_registry
-from roundtable.testing import FaultyModel, RecordingObserver, ScriptedModel, pytest_plugin
+from roundtable.storage import MemoryStorage
+from roundtable.testing import FaultyModel, ManualClock, RecordingObserver, ScriptedModel, pytest_plugin
 from roundtable.testing.analyzer_suite import AnalyzerSuite, positions
 from roundtable.testing.exit_suite import ExitSuite
 from roundtable.testing.provider_suite import Capability, ProviderSuite
@@ -26,7 +29,7 @@ from roundtable.testing.pytest_plugin import roundtable_clock, roundtable_model,
 from roundtable.testing.rule_suite import RuleSuite
 from roundtable.testing.servers import LoopbackServer
 from roundtable.testing.storage_suite import StorageSuite
-from roundtable.testing.suite import NewLawWarning, laws_of, new_law
+from roundtable.testing.suite import EndlessLawError, NewLawWarning, ends_within, laws_of, new_law
 from roundtable.testing.tool_suite import ToolSuite
 from roundtable.tools import tool
 from roundtable.types import AgentResponse, ChatRequest, ChatResponse, ConsensusResult, ExitResult, Message, Usage
@@ -57,6 +60,53 @@ def test_a_law_that_is_expected_to_fail_says_why() -> None:
     assert type("Frank", (ProviderSuite,), {"test_it_closes_twice": excused})
     with pytest.raises(TypeError):
         type("Vague", (ProviderSuite,), {"test_it_closes_twice": unexcused})
+
+
+async def test_a_law_that_waits_without_end_fails_and_all_later_laws_of_the_class_at_once() -> None:
+    class Waiting(MemoryStorage):
+        async def append(self, *arguments: Any, **options: Any) -> int:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    class Impatient(StorageSuite):
+        law_s = 0.05
+
+    law = Impatient().test_an_event_reads_back_as_it_was_given
+    with pytest.raises(AssertionError, match=r"test_an_event_reads_back_.* did not end within 0.05 s; something waits"):
+        await law(Waiting(ManualClock()))
+    with pytest.raises(pytest.fail.Exception, match="not tried, because of another law: test_an_event_reads_back"):
+        Impatient().fail_after_endless_law()
+    StorageSuite().fail_after_endless_law()
+
+
+def test_a_law_that_computes_without_end_is_interrupted_whatever_it_catches() -> None:
+    noted: list[str] = []
+
+    def stubborn() -> None:
+        while True:
+            with contextlib.suppress(Exception):
+                while True:
+                    pass
+
+    with pytest.raises(EndlessLawError, match="no end"), ends_within(0.05, "no end", noted.append):
+        stubborn()
+    assert noted == ["no end"]
+    with ends_within(60, "outer"), pytest.raises(EndlessLawError, match="inner"), ends_within(0.05, "inner"):
+        stubborn()
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_rule_that_never_ends_is_tried_once() -> None:
+    class Endless(RuleSuite):
+        pass
+
+    def waits() -> None:
+        raise AssertionError("it took longer than 10 s")
+
+    with pytest.raises(AssertionError, match="longer than 10 s"):
+        Endless().refuse_waiting(waits)
+    with pytest.raises(pytest.fail.Exception, match="not tried, because of another law: it took longer"):
+        Endless().refuse_waiting(waits)
 
 
 def test_laws_of_several_suites_are_all_kept() -> None:

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from roundtable.errors import AgentError, APITimeoutError, BudgetExceeded, ParseError, RoundtableError
+from roundtable.errors import (
+    AgentError,
+    APITimeoutError,
+    BudgetExceeded,
+    ConfigurationError,
+    ParseError,
+    RoundtableError,
+)
 from roundtable.types import (
     AgentConfig,
     AgentResponse,
@@ -94,7 +101,7 @@ REFUSED: list[tuple[str, Callable[[], object], str]] = [
 
 @pytest.mark.parametrize(("make", "allowed"), [pytest.param(make, text, id=name) for name, make, text in REFUSED])
 def test_bad_input_is_refused_and_the_message_says_what_is_allowed(make: Callable[[], object], allowed: str) -> None:
-    with pytest.raises(ValidationError) as refusal:
+    with pytest.raises((ValidationError, ConfigurationError)) as refusal:
         make()
     assert allowed in str(refusal.value)
 

@@ -29,8 +29,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     def look_up(name: str) -> object:
         module_name = homes.get(name)
         if module_name is None:
-            msg = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(msg)
+            raise _missing(package, name)
         module = import_module(f".{module_name}", package)
         value: object = module if module_name == name else getattr(module, name)
         setattr(sys.modules[package], name, value)
@@ -40,3 +39,14 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         return sorted({*vars(sys.modules[package]), *homes})
 
     return look_up, names
+
+
+def _missing(package: str, name: str) -> Exception:
+    """Return the error for a name that a package does not have; it contains the new path of a name that moved."""
+    from roundtable._core.moved import MOVED
+
+    path = MOVED.get(package, {}).get(name)
+    if path is None:
+        return AttributeError(f"module {package!r} has no attribute {name!r}")
+    # `from ... import` would replace the message of an `AttributeError`.
+    return ImportError(f"{name!r} is no longer in {package}; use {path}", name=package)

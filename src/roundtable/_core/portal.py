@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, cast
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from roundtable.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -26,6 +28,9 @@ __all__ = ["BlockingIterator", "Portal", "shared_portal"]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 _CLEAN_UP_S = 15.0
+_ON_LOOP_HINT = (
+    "Make the function a plain `def`, which runs in a thread; or use the async `Roundtable`, and await its methods."
+)
 _POLL_S = 0.05
 """Seconds between two checks for a Ctrl-C."""
 
@@ -61,6 +66,9 @@ class Portal:
         if self._pid != os.getpid():
             # In a forked process, the thread does not exist, and nobody would release the lock.
             self._lock, self._pid, self._portal, self._thread = threading.Lock(), os.getpid(), None, None
+        if self._thread is not None and self._thread.ident == threading.get_ident():
+            msg = "a blocking method was called on the event loop that runs it, for example in an async tool"
+            raise ConfigurationError(msg, hint=_ON_LOOP_HINT)
         with self._lock:
             if self._portal is None:
                 opened: Future[BlockingPortal] = Future()

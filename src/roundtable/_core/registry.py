@@ -71,6 +71,8 @@ class Registry(Generic[T]):
         not."""
         self.elsewhere: Callable[[], str] = str
         """Returns a sentence for the hint, about where else an unknown name may be known."""
+        self.suggests: Callable[[str], str] = lambda _: ""
+        """Returns what an unknown name may mean, if no known name is similar; empty if that is unknown too."""
 
     def add(self, name: str, thing: T, *, summary: str = "", source: str = HOST, replace: bool = False) -> None:
         """Register a thing.
@@ -152,7 +154,8 @@ class Registry(Generic[T]):
         if entry is not None:
             return entry
         close_matches = difflib.get_close_matches(name, self._entries, n=1)
-        suggestion = f" Did you mean {close_matches[0]!r}?" if close_matches else ""
+        meant = close_matches[0] if close_matches else self.suggests(name)
+        suggestion = f" Did you mean {meant!r}?" if meant else ""
         known = ", ".join(self._entries) or "none"
         msg = f"unknown {self.kind} {name!r}.{suggestion} Known: {known}"
         hint = f"Use one of the {self.kind}s listed, or install a plugin that adds it. {self.elsewhere()}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pydantic import JsonValue
 
@@ -21,6 +22,9 @@ SHORTEST: Final = 8
 """Minimum length of a secret. A shorter key is a placeholder such as `ollama`, which is also a common word."""
 HEAD_CHARS: Final = 12
 """Length of the beginning of a longer key that is a secret too, because it is enough to identify the key."""
+
+TAIL_CHARS: Final = 4
+"""Length of the end of a key that vendors show behind a mask, as in `sk-****wxyz`."""
 
 _SHAPES: Final = (
     # Keys in the formats of vendors.
@@ -37,8 +41,8 @@ _SHAPES: Final = (
 def secret_forms(secret: str) -> tuple[str, ...]:
     """Return the texts that reveal a secret, longest first; no texts if it is too short to be a secret.
 
-    The texts are the secret itself, its URL-encoded form, its first characters, and its base64 forms. The base64 forms
-    are those of the secret alone and of the secret at any offset in a longer text.
+    The texts are the secret itself, its URL-encoded form, its forms in JSON, its first characters, and its base64
+    forms. The base64 forms are those of the secret alone and of the secret at any offset in a longer text.
 
     Example:
         >>> sent = base64.b64encode(b"Bearer canary-1234567").decode()
@@ -47,15 +51,31 @@ def secret_forms(secret: str) -> tuple[str, ...]:
     """
     if len(secret) < SHORTEST:
         return ()
-    raw = secret.encode("utf-8", "replace")
-    forms = {secret, quote(secret, safe="")}
+    in_json = json.dumps(secret)[1:-1]
+    forms = {secret, quote(secret, safe=""), in_json, in_json.replace("/", "\\/")}
     if len(secret) > HEAD_CHARS + 3:
         forms.add(secret[:HEAD_CHARS])
+    return tuple(sorted(forms | _base64_forms(secret), key=len, reverse=True))
+
+
+def _base64_forms(secret: str) -> set[str]:
+    """Return the base64 forms of a secret, without the signs at both ends that also depend on the text around it."""
+    raw = secret.encode("utf-8", "replace")
+    forms: set[str] = set()
     for shift in range(3):
         text = base64.b64encode(b"\0" * shift + raw).decode()
         inner = text[-(-8 * shift // 6) : 8 * (shift + len(raw)) // 6]
         forms |= {inner, inner.translate(str.maketrans("+/", "-_"))}
-    return tuple(sorted(forms, key=len, reverse=True))
+    return forms
+
+
+def _patterns(secret: str) -> Iterator[re.Pattern[str]]:
+    """Return patterns of the secret with a little around it: its end in base64, and its end behind a mask."""
+    for form in sorted(_base64_forms(secret)):
+        for escaped in {form, form.replace("/", "\\/")}:
+            yield re.compile(rf"{re.escape(escaped)}[A-Za-z0-9+/_-]?={{0,2}}")
+    if len(secret) > HEAD_CHARS + 3:
+        yield re.compile(rf"(?<![*.\u2022\u2026])(?:[*.\u2022]{{3,}}|\u2026){re.escape(secret[-TAIL_CHARS:])}(?!\w)")
 
 
 class Scrubber:
@@ -74,15 +94,20 @@ class Scrubber:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: tuple[str, ...] = ()
+        self._patterns: dict[str, re.Pattern[str]] = {}
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
         """Add known secrets."""
+        secrets = {secret for secret in secrets if len(secret) >= SHORTEST}
+        self._patterns |= {pattern.pattern: pattern for secret in secrets for pattern in _patterns(secret)}
         forms = {form for secret in secrets for form in secret_forms(secret)}
         self._forms = tuple(sorted({*self._forms, *forms}, key=len, reverse=True))
 
     def text(self, text: str) -> str:
         """Return a text without its secrets; a second pass changes nothing."""
+        for pattern in self._patterns.values():
+            text = pattern.sub(REDACTED, text)
         for form in self._forms:
             text = text.replace(form, REDACTED)
         for shape in _SHAPES:

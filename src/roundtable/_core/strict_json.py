@@ -17,17 +17,17 @@ TOO_DEEP: Final = f"nested more than {MOST_DEPTH} levels deep"
 """Description of a value that is nested too deeply, for messages."""
 
 
-def is_too_deep(value: object) -> bool:
-    """Check whether objects and lists are nested more than 64 levels deep.
+def is_too_deep(value: object, levels: int = MOST_DEPTH) -> bool:
+    """Check whether objects and lists are nested more than 64 levels deep, or more than another number of levels.
 
     The check is not recursive, since recursion could exceed the stack.
 
     Example:
-        >>> is_too_deep([{"a": [1]}])
-        False
+        >>> is_too_deep([{"a": [1]}]), is_too_deep([{"a": [1]}], 2)
+        (False, True)
     """
     level: list[object] = [value]
-    for _ in range(MOST_DEPTH + 1):
+    for _ in range(levels + 1):
         # One that occurs several times in a level counts once, so that shared values cost no more than others.
         containers = {id(outer): outer for outer in level if isinstance(outer, Mapping | list | tuple)}.values()
         if not containers:

@@ -18,7 +18,7 @@ from roundtable.types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.agents.base import Conversation
+    from roundtable.agents.conversation import Conversation
     from roundtable.parsing import Parsed
     from roundtable.types import (
         AgentConfig,
@@ -55,6 +55,7 @@ def to_answer(
         compared: What the agent says about earlier answers.
         claims: The reasons of the agent, as claims.
     """
+    reasoning, same, reading = parsed.reasoning, parsed.same, parsed.reading
     match kind:
         case "position":
             return AgentResponse(
@@ -76,15 +77,16 @@ def to_answer(
                 tool_calls=(*talk.server_calls, *talk.tools.records),
                 images=response.images,
                 related_questions=response.related_questions,
+                reading=parsed.reading,
             )
         case "ballot":
-            return BallotAnswer(choice=parsed.choice, reasoning=parsed.reasoning, same=parsed.same)
+            return BallotAnswer(choice=parsed.choice, reasoning=reasoning, same=same, reading=reading)
         case "ranking":
-            return RankingAnswer(ranking=parsed.ranking, reasoning=parsed.reasoning, same=parsed.same)
+            return RankingAnswer(ranking=parsed.ranking, reasoning=reasoning, same=same, reading=reading)
         case "approval":
-            return ApprovalAnswer(approved=parsed.approved, reasoning=parsed.reasoning, same=parsed.same)
+            return ApprovalAnswer(approved=parsed.approved, reasoning=reasoning, same=same, reading=reading)
         case "scores":
-            return ScoresAnswer(scores=dict(parsed.scores), reasoning=parsed.reasoning, same=parsed.same)
+            return ScoresAnswer(scores=dict(parsed.scores), reasoning=reasoning, same=same, reading=reading)
         case "plan":
             return PlanAnswer(goal=parsed.goal, strategy=parsed.strategy, success_criteria=parsed.success_criteria)
         case "text":

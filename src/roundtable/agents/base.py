@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from copy import copy
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from roundtable._core.strict_json import shallow
 from roundtable._core.text import error_text
 from roundtable.agents.answer import answer_tool_calls, to_answer
+from roundtable.agents.conversation import Conversation
 from roundtable.agents.health import check_health
-from roundtable.agents.native_search import SeatSearch, refuses_request, refuses_search
+from roundtable.agents.native_search import SeatSearch
+from roundtable.agents.repair import (
+    ONLY_REASONING,
+    WRITTEN_CALL,
+    closed_question,
+    cut_off,
+    failure_hint,
+    points_to_first,
+    unread_failure,
+    unread_position,
+    unread_vote,
+    with_reference,
+    with_second_answer,
+)
 from roundtable.agents.synthesis import ask_for_synthesis
-from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS, allowed_tools
+from roundtable.agents.tool_loop import allowed_tools
 from roundtable.errors import (
     AgentError,
     APIAuthError,
@@ -26,10 +37,8 @@ from roundtable.errors import (
     ParseError,
     RoundtableError,
 )
-from roundtable.gateway import FallbackModel, GuardedModel
-from roundtable.gateway.wrapping import close_stream
-from roundtable.parsing import ParseFailure, parse_answer, parse_prose, value_problem
-from roundtable.parsing.thoughts import without_thoughts
+from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose, value_problem
+from roundtable.parsing.tool_markup import text_beside_tool_calls
 from roundtable.prompts import (
     PROMPT_VERSION,
     Fence,
@@ -47,7 +56,8 @@ from roundtable.prompts import (
     shown_claims,
     value_schema_of,
 )
-from roundtable.stages import TurnCancelled, is_fault
+from roundtable.reading import without_thoughts
+from roundtable.stages import HALTED, TurnCancelled, is_fault
 from roundtable.types import (
     AgentInfo,
     AgentResponse,
@@ -56,37 +66,27 @@ from roundtable.types import (
     Message,
     NativeSearch,
     OutputSchema,
-    ToolCallRecord,
     TurnResult,
 )
-from roundtable.types.chat import NO_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from roundtable.agents.tool_loop import TurnTools
-    from roundtable.gateway import RetryNotice
-    from roundtable.parsing import Parsed
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.types import (
         AgentConfig,
         AgentHealth,
         AnswerKind,
-        Citation,
         Claim,
         Comparison,
         DebateContext,
-        JsonObject,
-        JsonValue,
         SynthesisResult,
         TurnKey,
         TurnSpec,
-        Usage,
     )
 
-__all__ = ["BaseAgent", "CitingAgent", "Conversation"]
+__all__ = ["BaseAgent", "CitingAgent"]
 
-_MAX_RESULT_CHARS = 20_000
 _FAILED_CALLS: Final = (
     AgentError,
     APIAuthError,
@@ -96,7 +96,7 @@ _FAILED_CALLS: Final = (
     BudgetExceeded,
 )
 """Errors that a call raises; other errors, such as the errors of a storage, end the debate."""
-_SEARCH_TOOL = "web_search"
+_VOTES: Final[frozenset[AnswerKind]] = frozenset({"ballot", "ranking", "approval", "scores"})
 _CITE_SOURCES: Final = (
     "Rest on recent sources of authority, and mark each statement with the number of its source, such as [1]."
 )
@@ -106,195 +106,6 @@ _COMPACT_CLAIMS_TOKENS = 80
 # Measured on the embedded model: at 0.7 every second answer leaves the topic.
 _COMPACT_TEMPERATURE = 0.4
 _SHOWN_CHARS = 200
-_CUT_OFF_HINT = "The answer was cut off; raise `max_tokens` of the agent."
-
-
-@dataclass(slots=True)
-class Conversation:
-    """The calls of one model for one turn. Their usage is counted, so that a failed turn is charged as well."""
-
-    model: ChatModel
-    """Model that is called."""
-    fence: Fence
-    """Fence that quotes the results of tools."""
-    tools: TurnTools
-    """Tools that run the calls that the model requests."""
-    listener: TurnListener | None = None
-    """Listener that is notified of the steps of the turn."""
-    search: SeatSearch = field(default_factory=lambda: SeatSearch(None))
-    """Web search, which knows the sessions in which the provider refused to search."""
-    usage: Usage = NO_USAGE
-    """The usage so far."""
-    usage_by_call: list[Usage] = field(default_factory=list)
-    """The usage of each call."""
-    request_ids: list[str] = field(default_factory=list)
-    """The provider's ids of the calls."""
-    answered: bool = False
-    """Whether the model has answered, so that at least one call was paid for."""
-    citations: list[Citation] = field(default_factory=list)
-    """Sources that the provider returned in all calls."""
-    server_calls: list[ToolCallRecord] = field(default_factory=list)
-    """Calls of tools that the provider ran itself, such as its search; they do not count against the allowance."""
-    warnings: list[str] = field(default_factory=list)
-    """Warnings about the calls; equal warnings are listed once."""
-
-    async def ask(self, request: ChatRequest, max_steps: int | None = None, *, tools: bool = True) -> ChatResponse:
-        """Call the model until it answers without requesting a tool.
-
-        When the allowance of tool calls or the steps are used up, the model is called once more without tools. An
-        answer that is submitted through a tool ends the conversation. If a model cannot search and call tools in the
-        same request, a separate call searches first.
-
-        Args:
-            request: The request; tools are added to it.
-            max_steps: The most model calls; if left out, 11, of which 10 may request tools.
-            tools: Whether tools may be called.
-        """
-        available = self.tools.offered if tools else ()
-        steps_left = step_limit = max_steps or MOST_TOOL_ROUNDS + 1
-        if request.search and available and self.model.profile.search_alone:
-            request = await self._search_first(request)
-        text_so_far = ""
-        while True:
-            steps_left -= 1
-            last = steps_left <= 0 or self.tools.spent
-            step_request = request if last or not available else request.model_copy(update={"tools": available})
-            response = await self._call_or_drop_search(step_request)
-            if step_request.search and self.search.is_refused(step_request.metadata.get("session", "")):
-                request = request.model_copy(update={"search": self.search.off})
-            if response.finish_reason == "pause" and steps_left > 0:
-                # The provider continues the answer when it gets the answer back.
-                text_so_far += response.text
-                messages = (*request.messages, response.to_message())
-                request = request.model_copy(update={"messages": messages})
-                continue
-            if not response.tool_calls or not step_request.tools:
-                return response.model_copy(update={"text": text_so_far + response.text}) if text_so_far else response
-            text_so_far = ""
-            calls = self.tools.with_unique_ids(response.tool_calls)
-            answers = await self.tools.answer(calls, step_limit - steps_left)
-            for usage in self.tools.take_usage():
-                self.usage += usage
-                self.usage_by_call.append(usage)
-            if self.tools.submitted is not None:
-                return self._submitted_response(response, self.tools.submitted)
-            message = response.to_message().model_copy(update={"tool_calls": calls})
-            request = request.model_copy(update={"messages": (*request.messages, message, *answers)})
-
-    async def announce_repeat(self, error: RoundtableError) -> None:
-        """Notify the listener that the model is asked once more, and that the text received so far does not count."""
-        if self.listener is not None:
-            await self.listener.retrying(2, 0.0, error)
-
-    async def _call_or_drop_search(self, request: ChatRequest) -> ChatResponse:
-        """Call the model. If it refuses the search, call it without a search, and stop searching in this session."""
-        try:
-            return await self._call(request)
-        except RoundtableError as error:
-            if not request.search or not (isinstance(error, BudgetExceeded) or refuses_search(error)):
-                raise
-            failure = error
-        session = request.metadata.get("session", "")
-        try:
-            response = await self._call(request.model_copy(update={"search": self.search.off}))
-        except RoundtableError as error:
-            # If the request is refused without a search as well, the search was not the reason.
-            if not (refuses_request(error) or isinstance(error, BudgetExceeded)):
-                self.search.refuse(session, failure)
-            raise
-        self.search.refuse(session, failure)
-        return response
-
-    def _submitted_response(self, response: ChatResponse, answer: JsonObject) -> ChatResponse:
-        """Return the response with the submitted answer as text; the confidence is converted to the model's scale."""
-        confidence = answer.get("confidence")
-        if isinstance(confidence, int | float):
-            answer = answer | {"confidence": confidence * self.model.profile.confidence_scale}
-        return response.model_copy(update={"text": json.dumps(answer), "tool_calls": (), "finish_reason": "stop"})
-
-    async def _search_first(self, request: ChatRequest) -> ChatRequest:
-        """Search in a separate call. Return the request with the results, and with the search turned off.
-
-        If the search fails temporarily, the failure is recorded and mentioned in the prompt: the model can answer
-        without results.
-        """
-        name = self.model.profile.search_model or request.model
-        try:
-            results = await self._call(
-                request.model_copy(update={"model": name, "output_schema": None}), streamed=False
-            )
-        except RoundtableError as error:
-            if isinstance(error, BudgetExceeded) or refuses_request(error):
-                self.search.refuse(request.metadata.get("session", ""), error)
-                return request.model_copy(update={"search": None})
-            if not error.retryable:
-                raise
-            failure: JsonValue = {"error": error.code}
-            self.server_calls.append(ToolCallRecord(tool_name=_SEARCH_TOOL, output=failure))
-            note = "A search of the web was tried and failed; say so where your answer would need one."
-        else:
-            sources = [f"{number}. {link.title}: {link.url}" for number, link in enumerate(results.citations, 1)]
-            text = "\n".join([*sources, results.text])[:_MAX_RESULT_CHARS]
-            note = f"What a search of the web found:\n{self.fence.quote(text, label='results of a search of the web')}"
-        last_message = request.messages[-1]
-        message = last_message.model_copy(update={"content": f"{last_message.content}\n\n{note}"})
-        return request.model_copy(update={"messages": (*request.messages[:-1], message), "search": None})
-
-    async def _call(self, request: ChatRequest, *, streamed: bool = True) -> ChatResponse:
-        model = self.model
-        if self.listener is not None and isinstance(model, GuardedModel | FallbackModel):
-            model = model.asking(partial(self._before_call, self.listener), partial(_notify_retry, self.listener))
-        elif self.listener is not None:
-            await self._before_call(self.listener)
-        try:
-            if streamed and self.listener is not None and self.listener.wants_pieces and model.profile.streams:
-                response = await self._stream(model, request, self.listener)
-            else:
-                response = await model.complete(request)
-        except RoundtableError as error:
-            if error.usage is not None:
-                self.usage += error.usage
-                self.usage_by_call.append(error.usage)
-            raise
-        self.answered = True
-        self.usage += response.usage
-        self.usage_by_call.append(response.usage)
-        self.citations.extend(response.citations)
-        self.server_calls += [
-            ToolCallRecord(tool_name=call.name, input=shallow(call.input), output=shallow(call.output))
-            for call in response.server_calls
-        ]
-        self.warnings.extend(note for note in response.warnings if note not in self.warnings)
-        if response.request_id:
-            self.request_ids.append(response.request_id)
-        return response
-
-    async def _before_call(self, listener: TurnListener) -> None:
-        """Announce a call to the listener. If a turn is cancelled after a paid call, raise an error with the cost."""
-        try:
-            await listener.before_call()
-        except TurnCancelled as cancelled:
-            if not self.answered:
-                raise
-            msg = "the debate was asked to stop within this turn"
-            raise AgentError(msg, code="AGENT_HALTED", provider=self.model.provider, cause=cancelled) from cancelled
-
-    async def _stream(self, model: ChatModel, request: ChatRequest, listener: TurnListener) -> ChatResponse:
-        pieces = model.stream(request)
-        try:
-            async for piece in pieces:
-                if isinstance(piece, ChatResponse):
-                    return piece
-                if piece.text:
-                    await listener.chunk(piece.text)
-        finally:
-            await close_stream(pieces)
-        msg = "the stream ended without its response"
-        raise APINetworkError(msg, provider=model.provider)
-
-
-async def _notify_retry(listener: TurnListener, notice: RetryNotice) -> None:
-    await listener.retrying(notice.attempt, notice.delay_s, notice.error)
 
 
 class BaseAgent:
@@ -566,6 +377,10 @@ class BaseAgent:
         return max_tokens
 
     @staticmethod
+    def _options_of(context: DebateContext) -> tuple[str, ...] | None:
+        return (context.turn.options if context.turn else None) or context.options
+
+    @staticmethod
     def _answer_kind(context: DebateContext) -> AnswerKind:
         return context.turn.answer if context.turn else "position"
 
@@ -579,28 +394,69 @@ class BaseAgent:
         """
         self._check_refusal(response)
         first = response
-        parsed, failure = self._read(response.text, context)
+        options = self._options_of(context)
+        parsed, failure = self._read_whole(response, context, request)
         repair_message = None if failure is None else self.repair(failure, context)
         if failure is not None and repair_message is not None:
             notice = ParseError(f"agent {self.id!r} is asked again: {failure.reason}", provider=self.provider)
             await conversation.announce_repeat(notice)
-            again = await self._ask_again(
-                repair_message, response, request, conversation, readable=parsed is not failure
+            if failure.asks != "form":  # a closed question has an answer of one word
+                request = request.model_copy(update={"output_schema": None})
+            is_given = not isinstance(parsed, ParseFailure) or (
+                (failure.asks != "form" or self._answer_kind(context) in _VOTES)
+                and isinstance(self._unread(parsed, response, context), Parsed)
             )
-            second = parsed if again is None else self._read(again.text, context)[0]
-            # A readable first answer is kept if the second answer is not readable.
-            if again is not None and (parsed is failure or not isinstance(second, ParseFailure)):
-                parsed, response = second, again
-        if isinstance(parsed, ParseFailure) and self._answer_kind(context) == "position":
+            again = await self._ask_again(repair_message, response, request, conversation, is_given=is_given)
+            if again is not None:
+                second = self._read_whole(again, context, request)[0]
+                parsed, response = self._better((parsed, response), (second, again), failure, options)
+        if isinstance(parsed, ParseFailure):
             response = response if without_thoughts(response.text) else first
-            prose = parse_prose(response.text)
-            parsed = parsed if isinstance(prose, ParseFailure) else self._check_value(prose, response.text, context)[0]
+            parsed = self._unread(parsed, response, context)
+            if response.finish_reason == "length" and isinstance(parsed, Parsed):
+                parsed = cut_off(parsed, response.text, options)[0]
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._answer_kind(context)}: {parsed.reason}"
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]
-            hint = _CUT_OFF_HINT if response.finish_reason == "length" else None
+            hint = failure_hint(parsed, response)
             raise ParseError(msg, provider=self.provider, hint=hint, details={"answer": answer} if answer else None)
         return parsed, response
+
+    @staticmethod
+    def _better(
+        first: tuple[Parsed | ParseFailure, ChatResponse],
+        second: tuple[Parsed | ParseFailure, ChatResponse],
+        failure: ParseFailure,
+        options: Sequence[str] | None,
+    ) -> tuple[Parsed | ParseFailure, ChatResponse]:
+        """Return what counts of a first answer and the answer to a message about it, with the response it is from."""
+        is_readable, is_short = not isinstance(first[0], ParseFailure), _is_short(second[0])
+        if failure.asks != "form":
+            kept, response = first if is_short else second
+            is_cut = second[1].finish_reason == "length"
+            answer = with_second_answer(kept, second[1].text, options, is_cut=is_cut)
+            return (replace(answer, truncated=True) if is_cut and isinstance(answer, Parsed) else answer), response
+        if _is_unread(first[0]) and isinstance(second[0], ParseFailure) and second[0].reading is None:
+            return first  # it was given, although it can't be read; the second one says nothing
+        # A first answer stands if it is readable and the second is not in the form, or if the second says so.
+        return first if is_short and (is_readable or points_to_first(second[1].text, options)) else second
+
+    def _unread(
+        self, parsed: Parsed | ParseFailure, response: ChatResponse, context: DebateContext
+    ) -> Parsed | ParseFailure:
+        """Return an answer that stays unread as prose, or as a vote that was given and could not be read."""
+        if isinstance(parsed, Parsed):
+            return parsed
+        kind = self._answer_kind(context)
+        if parsed.reason == WRITTEN_CALL:
+            return parsed
+        if kind == "position":
+            scale = self.chat_model.profile.confidence_scale
+            prose = parse_prose(response.text, self._options_of(context), confidence_scale=scale)
+            if isinstance(prose, ParseFailure):
+                return unread_position(parsed) if parsed.reading is not None else parsed
+            return self._check_value(prose, response.text, context)[0]
+        return unread_vote(parsed) if kind in _VOTES and parsed.reading is not None else parsed
 
     async def _ask_again(
         self,
@@ -609,14 +465,21 @@ class BaseAgent:
         request: ChatRequest,
         conversation: Conversation,
         *,
-        readable: bool,
+        is_given: bool,
     ) -> ChatResponse | None:
         """Ask once more, with a message about the first response.
 
-        Return `None` if the call failed but the first response is readable.
+        Return `None` if the call failed but the first response counts as given, be it read or not.
+
+        Args:
+            message: What to ask.
+            response: The first response.
+            request: The request that it answers.
+            conversation: The calls of the turn.
+            is_given: Whether the first response counts as given.
 
         Raises:
-            RoundtableError: The call failed, and the first response is not readable.
+            RoundtableError: The call failed, and the first response holds no answer; or the debate was asked to stop.
         """
         previous = (Message(role="assistant", content=response.text),) if response.text.strip() else ()
         # The first answer already used the search results; to write it in another form, no second search is needed.
@@ -625,16 +488,45 @@ class BaseAgent:
             again = await conversation.ask(request.model_copy(update=facts), 1, tools=False)
             self._check_refusal(again)
         except _FAILED_CALLS as error:
-            if not readable:
+            if not is_given or error.code == HALTED:  # a halted turn is taken again when the debate continues
                 raise
             conversation.warnings.append(f"the agent could not be asked again: {error.message}")
             return None
         return again
 
-    def _read(self, text: str, context: DebateContext) -> tuple[Parsed | ParseFailure, ParseFailure | None]:
+    def _read_whole(
+        self, response: ChatResponse, context: DebateContext, request: ChatRequest
+    ) -> tuple[Parsed | ParseFailure, ParseFailure | None]:
+        """Parse an answer as `_read` does; what a text that broke off suggests is not certain."""
+        parsed, failure = self._read(response.text, context, request)
+        if isinstance(parsed, ParseFailure) and not response.text.strip() and response.reasoning.strip():
+            parsed = failure = replace(parsed, reason=ONLY_REASONING)
+        if response.finish_reason != "length" or failure is not None or isinstance(parsed, ParseFailure):
+            return parsed, failure
+        return cut_off(parsed, response.text, self._options_of(context), self._answer_kind(context))
+
+    def _read(
+        self, text: str, context: DebateContext, request: ChatRequest
+    ) -> tuple[Parsed | ParseFailure, ParseFailure | None]:
         """Parse an answer. Return it, and the reason to ask the agent again, if there is one."""
-        parsed = self.parse(text, context)
-        return (parsed, parsed) if isinstance(parsed, ParseFailure) else self._check_value(parsed, text, context)
+        options = self._options_of(context)
+        parsed = self._parse_beside_calls(text, context)
+        if parsed.reading is not None and parsed.reading.points_to is not None:
+            prompt = "\n".join(message.content for message in request.messages)
+            parsed = with_reference(parsed, self._quotations(context), prompt, options)
+        if isinstance(parsed, ParseFailure):
+            return parsed, parsed
+        checked, failure = self._check_value(parsed, text, context)
+        return checked, failure or unread_failure(checked.reading, text, has_options=bool(options))
+
+    def _parse_beside_calls(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
+        """Parse an answer. Beside tool calls that were written as text, only an answer in the form counts."""
+        beside = text_beside_tool_calls(text)
+        if beside is None:
+            return self.parse(text, context)
+        parsed = self.parse(beside, context)
+        is_form = isinstance(parsed, Parsed) and not parsed.prose and "{" in beside
+        return parsed if is_form else ParseFailure(WRITTEN_CALL, text)
 
     def _check_value(self, parsed: Parsed, text: str, context: DebateContext) -> tuple[Parsed, ParseFailure | None]:
         """Remove the answer's value if it does not fit the schema, and return the reason; the position still counts."""
@@ -715,12 +607,16 @@ class BaseAgent:
 
     def parse_response(self, raw_text: str, context: DebateContext) -> Parsed | ParseFailure:
         """Parse a model's text as the kind of answer that the turn requires."""
-        options = (context.turn.options if context.turn else None) or context.options
-        scale = self.chat_model.profile.confidence_scale
-        is_vote = context.turn is not None and bool(context.turn.motions)
-        kind = self._answer_kind(context)
-        claims = asks_claims(context)
-        return parse_answer(raw_text, kind, confidence_scale=scale, options=options, motions=is_vote, claims=claims)
+        turn = context.turn
+        return parse_answer(
+            raw_text,
+            self._answer_kind(context),
+            confidence_scale=self.chat_model.profile.confidence_scale,
+            options=self._options_of(context),
+            motions=turn is not None and bool(turn.motions),
+            claims=asks_claims(context),
+            scale=turn.scale if turn else (None, None),
+        )
 
     def parse(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
         """Parse a model's text. Subclasses may override this; after a `ParseFailure`, the model is asked again."""
@@ -732,6 +628,9 @@ class BaseAgent:
         Subclasses may override this method. The model's own answer precedes this message; do not quote any part of the
         answer outside the fence.
         """
+        if failure.asks != "form":
+            question = closed_question(failure, self._options_of(context), Fence(self._nonce()))
+            return Message(role="user", content=question)
         return Message(
             role="user",
             content=f"Your answer could not be used: {Fence.inline(failure.reason)}. "
@@ -762,6 +661,15 @@ class BaseAgent:
     async def health_check(self) -> AgentHealth:
         """Make one minimal call. A failure, such as no answer within 15 s, is reported in the result, never raised."""
         return await check_health(self.chat_model, self.model, self.id)
+
+
+def _is_unread(parsed: Parsed | ParseFailure) -> bool:
+    return parsed.reading is not None and parsed.reading.certainty == "unread"
+
+
+def _is_short(second: Parsed | ParseFailure) -> bool:
+    """Check whether a second answer is not the whole form, but perhaps the answer alone."""
+    return isinstance(second, ParseFailure) or second.prose
 
 
 def _question_message(text: str, context: DebateContext) -> Message:

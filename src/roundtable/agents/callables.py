@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable._core.arguments import explains_arguments
 from roundtable.agents.base import BaseAgent
 from roundtable.types import AgentConfig
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["from_callable"]
 
 
+@explains_arguments
 def from_callable(
     function: AskFunction,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -39,6 +40,12 @@ class _ProviderEntry:
     light_model: str | None
 
 
+def _family(model: str) -> str:
+    """Return the first word of a model's name, such as `gpt` of `gpt-5.2`; empty if it has fewer than three letters."""
+    word = re.match("[a-z]{3,}", model.lower())
+    return "" if word is None else word[0]
+
+
 class AgentRegistry:
     """Registry that creates agents of each provider, and stores the agents that `create_agent` creates.
 
@@ -57,6 +64,7 @@ class AgentRegistry:
 
     def __init__(self, *, clock: Clock | None = None) -> None:
         self._providers: Registry[_ProviderEntry] = Registry("provider")
+        self._providers.suggests = self.suggest_name
         self._agents: dict[str, Agent] = {}
         self._created: dict[str, BaseAgent] = {}
         self._deactivated: dict[str, str | None] = {}
@@ -85,6 +93,15 @@ class AgentRegistry:
     def find_with(self, finder: Callable[[str], None]) -> None:
         """Set a function that is called with the name of an unknown provider, and may register it."""
         self._providers.finder = finder
+
+    def suggest_name(self, name: str) -> str:
+        """Return how to write an unknown name that looks like a model, such as `openai:gpt-5.2`; empty if unknown."""
+        for provider in self._providers.names():
+            entry = self._providers.get(provider)
+            models = [model for model in (entry.default_model, entry.light_model) if model is not None]
+            if _family(name) and _family(name) in map(_family, models):
+                return f"{provider}:{name}"
+        return ""
 
     def has_provider(self, provider: str) -> bool:
         """Check whether a provider is known."""

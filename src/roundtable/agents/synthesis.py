@@ -10,9 +10,9 @@ from roundtable.errors import ParseError, RoundtableError
 from roundtable.gateway.budget import SYNTHESIS
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
-from roundtable.parsing.answers import text_in, texts_in
-from roundtable.parsing.thoughts import without_thoughts
+from roundtable.parsing.members import text_in, texts_in
 from roundtable.prompts import Fence, Quotation, estimate_tokens, fit_texts, fresh_nonce, quote_answer
+from roundtable.reading import without_thoughts
 from roundtable.report import in_words
 from roundtable.types import AgentConfig, ChatRequest, Message, OutputSchema, SynthesisResult, Usage
 from roundtable.types.plan import BASELINE_STAGE

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 import anyio
 
 from roundtable._core.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
+from roundtable.protocols import FollowsApprovals
 from roundtable.tools import ToolOutcome, bound
+from roundtable.tools.approval import CallOrigin
 from roundtable.tools.definition import failed_result
 from roundtable.types import Citation, Message, ToolCallRecord, ToolPolicy
 from roundtable.types.base import utc_now
@@ -22,7 +24,16 @@ if TYPE_CHECKING:
     from roundtable.prompts import Fence
     from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
     from roundtable.tools import DefaultAgentToolkit
-    from roundtable.types import AgentTool, ContextRequest, DebateContext, JsonObject, JsonValue, ToolCall, Usage
+    from roundtable.types import (
+        AgentTool,
+        ContextRequest,
+        DebateContext,
+        FinishReason,
+        JsonObject,
+        JsonValue,
+        ToolCall,
+        Usage,
+    )
 
 __all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools", "searched_pages"]
 
@@ -31,6 +42,7 @@ MOST_TOOL_ROUNDS: Final = 10
 CALLS_AT_ONCE: Final = 4
 """Maximum number of tools of one turn that run at the same time."""
 
+_NO_CALLS_LEFT: Final = "no more tool calls are allowed in this turn; answer now"
 _MOST_ARGUMENT_CHARS: Final = 65_536
 _MOST_NAME_CHARS: Final = 128
 _MOST_CITATIONS: Final = 50
@@ -117,12 +129,16 @@ class TurnTools:
             unique_calls.append(call if unused_id == call.id else call.model_copy(update={"id": unused_id}))
         return tuple(unique_calls)
 
-    async def answer(self, calls: Sequence[ToolCall], step: int) -> list[Message]:
-        """Run the calls of one model answer, a few at once; calls beyond the allowance are refused.
+    async def answer(self, calls: Sequence[ToolCall], step: int, finish: FinishReason = "tool_calls") -> list[Message]:
+        """Run the calls of one model answer, a few at once.
+
+        Calls beyond the allowance are refused. So are calls that the token limit or a filter cut off: their arguments
+        may be incomplete even if they can be parsed. A limit cuts off the last call, a filter may spoil all of them.
 
         Args:
             calls: The calls, with unique ids.
             step: Number of the model call that requested these tool calls, from 1.
+            finish: Why the answer ended.
 
         Returns:
             One message for each call, in the order of the calls.
@@ -136,7 +152,8 @@ class TurnTools:
         async def run(index: int, call: ToolCall) -> None:
             try:
                 async with limiter:
-                    results[index] = await self._run_call(call, step, tool_names, refused=index >= calls_left)
+                    refusal = _NO_CALLS_LEFT if index >= calls_left else _cut_off(finish, is_last=call is calls[-1])
+                    results[index] = await self._run_call(call, step, tool_names, refusal)
             except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, not in a group)
                 errors.append(error)
                 group.cancel_scope.cancel()
@@ -150,9 +167,9 @@ class TurnTools:
         return [results[index][1] for index in range(len(calls))]
 
     async def _run_call(
-        self, call: ToolCall, step: int, tool_names: set[str], *, refused: bool
+        self, call: ToolCall, step: int, tool_names: set[str], refusal: str
     ) -> tuple[ToolCallRecord, Message]:
-        """Run one call, and notify the listener before and after."""
+        """Run one call, and notify the listener before and after; a call with a refusal does not run."""
         size = len(json.dumps(dict(call.arguments)))
         shown_call, left_out = call, ""
         if size > _MOST_ARGUMENT_CHARS:
@@ -165,7 +182,7 @@ class TurnTools:
         shown_call = shown_call.model_copy(update={"name": name})
         if self.listener is not None:
             await self.listener.tool_called(step, shown_call)
-        outcome = await self._call_or_refuse(call, tool_names, size, refused=refused)
+        outcome = await self._call_or_refuse(call, step, tool_names, size, refusal)
         output: JsonValue = outcome.result.model_dump(mode="json", exclude_none=True)
         record = ToolCallRecord(
             tool_name=name,
@@ -184,9 +201,11 @@ class TurnTools:
         quoted = self.fence.quote(text, label=f"result of tool {name}")
         return record, Message(role="tool", content=quoted, tool_call_id=call.id)
 
-    async def _call_or_refuse(self, call: ToolCall, tool_names: set[str], size: int, *, refused: bool) -> ToolOutcome:
-        if self.toolkit is None or refused:
-            error = "no more tool calls are allowed in this turn; answer now"
+    async def _call_or_refuse(
+        self, call: ToolCall, step: int, tool_names: set[str], size: int, refusal: str
+    ) -> ToolOutcome:
+        if self.toolkit is None or refusal:
+            error = refusal or _NO_CALLS_LEFT
         elif size > _MOST_ARGUMENT_CHARS:
             error = f"arguments of {size:,} characters are too long"
         elif call.invalid is not None:
@@ -195,8 +214,21 @@ class TurnTools:
             names = ", ".join(tool.name for tool in self.offered)
             error = f"there is no tool {call.name[:80]!r}; there are: {names}"
         else:
-            return await self.toolkit.call(call.name, dict(call.arguments))
+            listener = self.listener if isinstance(self.listener, FollowsApprovals) else None
+            return await self.toolkit.call(call.name, dict(call.arguments), CallOrigin(call, step, listener))
         return ToolOutcome(failed_result(error), cached=False, started_at=utc_now(), duration_s=0.0)
+
+
+def _cut_off(finish: FinishReason, *, is_last: bool) -> str:
+    """Return why a call must not run because of how its answer ended; empty if it may run."""
+    if finish == "length" and is_last:
+        return (
+            "the limit of tokens (max_tokens) cut the call off, so it was not run; "
+            "call again with shorter arguments, or answer without the tool"
+        )
+    if finish in {"content_filter", "refusal"}:
+        return "a filter cut the answer off, so the call was not run; answer without it"
+    return ""
 
 
 def allowed_tools(

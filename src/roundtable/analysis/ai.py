@@ -19,9 +19,9 @@ from roundtable.analysis.declared import RoundCamps
 from roundtable.analysis.health import detect_groupthink
 from roundtable.errors import ConfigurationError, ParseError, RoundtableError
 from roundtable.parsing import find_document
-from roundtable.parsing.answers import text_in, texts_in
-from roundtable.parsing.thoughts import without_thoughts
+from roundtable.parsing.members import text_in, texts_in
 from roundtable.prompts import Fence, fresh_nonce
+from roundtable.reading import without_thoughts
 from roundtable.stages import is_fault
 from roundtable.types import (
     AIConsensusResult,
@@ -145,7 +145,7 @@ def analysis_messages(
         lines += [f"Bottom line: {answer.bottom_line}"] if answer.bottom_line else []
         lines += [f"Option chosen: {answer.choice}"] if answer.choice else []
         lines += [f"Stance: {answer.stance}"] if answer.stance else []
-        lines += [f"Confidence: {round(answer.confidence * 100)} %"]
+        lines += [f"Confidence: {round(answer.confidence * 100)} %"] if answer.confidence is not None else []
         lines += [f"Reasoning: {answer.reasoning}"] if answer.reasoning else []
         parts.append(fence.quote("\n".join(lines), label=f"answer {name}"))
     instructions = f"{_FORMAT}\n{_GROUPTHINK}" if groupthink else _FORMAT

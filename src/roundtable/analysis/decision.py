@@ -26,17 +26,19 @@ from roundtable.scoring import (
     open_key,
     rule_registry,
 )
+from roundtable.scoring.camps import abstains
 from roundtable.scoring.motions import count_vote, vote_in
-from roundtable.types import Decision, VoteReport
+from roundtable.scoring.unread import unread_in_words
+from roundtable.types import AgentResponse, Decision, PlanAnswer, TextAnswer, VoteReport
 from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, JUDGED, VOTE_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from roundtable._core.registry import Registry
     from roundtable.scoring import Ballot, BallotForm, Normalise, TieRule
     from roundtable.scoring.motions import Motions
-    from roundtable.types import AgentResponse, AnyConsensus, AnyTurn, DebateConfig, RoundRecord, Turn
+    from roundtable.types import AnyConsensus, AnyTurn, DebateConfig, RoundRecord, Turn
 
 __all__ = [
     "BallotBasis",
@@ -48,8 +50,10 @@ __all__ = [
     "check_stored_vote",
     "decide_record",
     "independent_agreement",
+    "is_unread",
     "own_vote",
     "own_vote_stage",
+    "unread_turns",
 ]
 
 BallotBasis: TypeAlias = Literal["choice", "stance", "cluster"]
@@ -181,7 +185,8 @@ def ballots_of(
         responses: The positions of a round; `RoundRecord.responses` does not contain answers that their agent replaced
             later.
         consensus: The consensus of these positions; without it, no position is in a cluster.
-        by: What counts as the vote: the chosen option, the stance, or the cluster. An answer without it abstains.
+        by: What counts as the vote: the chosen option, the stance, or the cluster. An answer without it abstains, and
+            so does a text such as `ABSTAIN` with a stance.
 
     Raises:
         ConfigurationError: `by` is none of the three.
@@ -190,7 +195,9 @@ def ballots_of(
         raise ConfigurationError(f"by must be one of {', '.join(get_args(BallotBasis))}, not {by!r}")
     if by == "cluster":
         return _themes(responses, consensus)
-    return tuple(response.choice if by == "choice" else response.stance for response in responses)
+    if by == "choice":
+        return tuple(response.choice for response in responses)
+    return tuple(None if abstains(response) else response.stance for response in responses)
 
 
 def _themes(responses: Sequence[AgentResponse], consensus: AnyConsensus | None) -> tuple[str | None, ...]:
@@ -229,6 +236,8 @@ class CastVote(NamedTuple):
     """The position that counts as this vote; `None` if there was a separate vote."""
     reasoning: str = ""
     """Reasoning of a separate vote."""
+    is_unread: bool = False
+    """Whether the agent gave an answer or a vote that could not be read, so that it counts for nothing."""
 
 
 def cast_votes(
@@ -255,7 +264,13 @@ def cast_votes(
     basis = by or ("choice" if options else "cluster")
     implied = ballots_of(record.responses, consensus, basis)
     votes = (
-        CastVote(response.agent_id, response.agent_name, ballot, response)
+        CastVote(
+            response.agent_id,
+            response.agent_name,
+            None if response.is_unread else ballot,  # a text that is compared with others, but states no answer
+            response,
+            is_unread=response.is_unread,
+        )
         for ballot, response in zip(implied, record.responses, strict=True)
     )
     missing = (CastVote(turn.agent_id, turn.agent_name or turn.agent_id, None, None) for turn in record.missing)
@@ -291,14 +306,42 @@ def _first_choice(turn: AnyTurn, decision: Decision | None) -> CastVote:
     first = first_places(vote_in(turn.agent_id, turn.answer).ballot, str) or ()
     choices = {counted_as.get(option, option) for option in first}
     reasoning = "" if turn.answer.kind in {"plan", "text"} else getattr(turn.answer, "reasoning", "")
-    return CastVote(turn.agent_id, name, choices.pop() if len(choices) == 1 else None, None, reasoning)
+    vote = choices.pop() if len(choices) == 1 else None
+    return CastVote(turn.agent_id, name, vote, None, reasoning, is_unread=is_unread(turn))
 
 
 def _vote_of(turn: AnyTurn) -> CastVote:
     name = turn.agent_name or turn.agent_id
     if turn.outcome == "answered" and turn.answer.kind == "ballot":
-        return CastVote(turn.agent_id, name, turn.answer.choice, None, turn.answer.reasoning)
+        return CastVote(
+            turn.agent_id, name, turn.answer.choice, None, turn.answer.reasoning, is_unread=turn.answer.is_unread
+        )
     return CastVote(turn.agent_id, name, None, None)
+
+
+def unread_turns(record: RoundRecord) -> tuple[AnyTurn, ...]:
+    """Return the turns of a round whose answers or votes count but could not be read with certainty.
+
+    An answer that its agent replaced later does not count, and neither does a vote in which nothing is decided.
+
+    Args:
+        record: The round.
+    """
+    own = own_vote_stage(record)
+    counting = {id(response) for response in record.responses}
+    return tuple(
+        turn
+        for turn in record.turns
+        if is_unread(turn)
+        and (
+            turn.stage in {VOTE_STAGE, JUDGE_STAGE, own} or (turn.outcome == "answered" and id(turn.answer) in counting)
+        )
+    )
+
+
+def is_unread(turn: AnyTurn) -> bool:
+    """Check whether a turn gave an answer or a vote that could not be read with certainty."""
+    return turn.outcome == "answered" and not isinstance(turn.answer, PlanAnswer | TextAnswer) and turn.answer.is_unread
 
 
 def _voters(agent_ids: Iterable[str]) -> tuple[str, ...]:
@@ -322,6 +365,7 @@ def _decide_by_rule(
     *,
     tie: TieRule,
     by_confidence: bool,
+    unread: Collection[str],
 ) -> Decision:
     # Names of camps are compared exactly: `O-` is not `O`. Options are spelt by models.
     normalise: Normalise = "exact" if options is None else "casefold"
@@ -330,11 +374,15 @@ def _decide_by_rule(
             ballots.values(),
             rule=config.decide,
             tie=tie,
-            weights=[ballot.confidence or 0 for ballot in ballots.values()] if by_confidence else None,
+            # What an unread answer says is not known, so it may be as certain as any.
+            weights=[1 if voter in unread else ballot.confidence or 0 for voter, ballot in ballots.items()]
+            if by_confidence
+            else None,
             options=options,
             rules=rules,
             voters=tuple(ballots),
             normalise=normalise,
+            unread=unread,
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
         return _broken_rule(config.decide, error)
@@ -361,6 +409,12 @@ def decide_record(
     it, not this function. The rule is looked up in `rules` or, without `rules`, among the built-in ones. If the rule
     raises an error, the decision has no winner and states the error, so that a paid round is completed anyway.
 
+    In a debate with options, no option wins only because agents failed: if the votes that they gave last, in an earlier
+    round, would overturn the winner, there is none, and the decision states the reason.
+
+    An answer or a vote that was given, but could not be read, counts for no option. If such answers could have
+    overturned the outcome, the decision has no winner, and says so. Ties stay ties.
+
     Debates report ties and give all ballots the same weight. Only an audit passes another `tie` rule, or weights
     ballots `by_confidence`. These have no effect on judges, and confidence has no effect on a vote on motions, which
     states none.
@@ -374,11 +428,22 @@ def decide_record(
     votes = cast_votes(record, consensus, options=config.options is not None)
     ballots = [Choice(vote.vote, confidence=vote.said.confidence if vote.said else _UNSTATED) for vote in votes]
     own = own_vote(record)
-    by_voter = dict(zip(_voters(vote.agent_id for vote in votes), ballots, strict=True))
+    voters = _voters(vote.agent_id for vote in votes)
+    by_voter = dict(zip(voters, ballots, strict=True))
+    unread = frozenset(voter for voter, vote in zip(voters, votes, strict=True) if vote.is_unread)
     options = config.options or (SIDES if own and own[0].stage == LAST_VOTE else None)
-    decision = _decide_by_rule(by_voter, config, options, rules, tie=tie, by_confidence=by_confidence)
+    decision = _decide_by_rule(by_voter, config, options, rules, tie=tie, by_confidence=by_confidence, unread=unread)
     if config.options is None and not own and consensus is not None and _is_open(decision, consensus):
         decision = _without_open_lead(decision, consensus)
+    if config.options is not None and not own:
+        decision = _without_lead_by_failures(
+            decision,
+            record,
+            before,
+            lambda known: _decide_by_rule(
+                {**by_voter, **known}, config, options, rules, tie=tie, by_confidence=by_confidence, unread=unread
+            ),
+        )
     if config.vote:
         reason = (
             "This round ended without a vote, so its answers were counted."
@@ -403,7 +468,8 @@ def _decide_by_vote(
     if ballots:
         votes = [vote_in(turn.agent_id, turn.answer if turn.outcome == "answered" else None) for turn in ballots]
         try:
-            return count_vote(motions, votes, rule=config.decide, tie=tie, rules=rules)
+            unread = [turn.agent_id for turn in ballots if is_unread(turn)]
+            return count_vote(motions, votes, rule=config.decide, tie=tie, rules=rules, unread=unread)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
             return _broken_rule(config.decide, error)
     if len(motions.motions) == 1 and config.options is None:
@@ -417,19 +483,31 @@ def _decide_unopposed(motions: Motions, record: RoundRecord, config: DebateConfi
     voters = tuple(
         dict.fromkeys([*(response.agent_id for response in record.responses), *(t.agent_id for t in record.missing)])
     )
-    abstained = tuple(voter for voter in voters if voter not in motion.agents)
+    given = {response.agent_id for response in record.responses if response.is_unread}
+    unread = tuple(voter for voter in voters if voter in given and voter not in motion.agents)
+    abstained = tuple(voter for voter in voters if voter not in motion.agents and voter not in given)
     silent = f"; {listing(abstained)} gave no answer" if abstained else ""
+    silent += f"; {unread_in_words(unread)}" if unread else ""
     cause = "all answers say the same, so there is one motion" if len(motion.agents) > 1 else "it is the only answer"
     link = " and" if len(motion.agents) > 1 else ", so"
+    why = f"{motion.name} wins: {cause}{link} no vote is needed{silent}."
+    # The unread answers may all give another answer, which would then have as many agents.
+    is_safe = len(unread) < len(motion.agents)
+    if not is_safe:
+        why = (
+            f"no decision: {motion.name} is the only answer that could be read{silent}, which could change the result."
+        )
     return Decision(
         rule=config.decide,
-        winners=(motion.name,),
-        passed=True,
-        is_unanimous=not abstained,
+        winners=(motion.name,) if is_safe else (),
+        passed=is_safe,
+        is_unanimous=not abstained and not unread,
         cast=len(motion.agents),
         voters=voters,
         abstained=abstained,
-        why=f"{motion.name} wins: {cause}{link} no vote is needed{silent}.",
+        unread=unread,
+        withheld=None if is_safe else motion.name,
+        why=why,
         vote=VoteReport(motions=(motion,)),
     )
 
@@ -479,6 +557,47 @@ def _without_open_lead(decision: Decision, consensus: AnyConsensus) -> Decision:
     return decision.model_copy(update={"winners": (), "passed": False, "is_tie": False, "tied": (), "why": why})
 
 
+def _without_lead_by_failures(
+    decision: Decision,
+    record: RoundRecord,
+    before: Sequence[RoundRecord],
+    recount: Callable[[Mapping[str, Choice]], Decision],
+) -> Decision:
+    """Remove a winner that has not won any more if the agents that failed in the round keep their last known votes.
+
+    Args:
+        decision: The decision over the votes of the round.
+        record: The round.
+        before: The earlier rounds.
+        recount: Counts the votes of the round together with other votes by agent.
+    """
+    known = [
+        (turn, said)
+        for turn in record.missing
+        if (said := _last_said(turn.agent_id, before)) is not None and said.choice is not None
+    ]
+    if decision.winner is None or not known:
+        return decision
+    votes = {turn.agent_id: Choice(said.choice, confidence=said.confidence) for turn, said in known}
+    if recount(votes).winner == decision.winner:
+        return decision
+    by_choice: dict[str | None, list[str]] = {}
+    for turn, said in known:
+        by_choice.setdefault(said.choice, []).append(turn.agent_name or turn.agent_id)
+    had_chosen = listing([f"{listing(names)} had chosen {choice}" for choice, names in by_choice.items()])
+    reason = f"{had_chosen} before failing in this round, which could change the result"
+    why = f"no decision: {reason}. Counted without them, {decision.why}"
+    return decision.model_copy(
+        update={"winners": (), "passed": False, "tied": (), "withheld": decision.winner, "why": why}
+    )
+
+
+def _last_said(agent_id: str, rounds: Sequence[RoundRecord]) -> AgentResponse | None:
+    """Return the last answer of an agent; `None` if it gave none."""
+    answers = (answer for record in reversed(rounds) for answer in reversed(record.responses))
+    return next((answer for answer in answers if answer.agent_id == agent_id), None)
+
+
 def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig) -> Decision:
     turns = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
     answers = answers_by_name(record.turns, config.seed)
@@ -487,6 +606,7 @@ def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, confi
     themes: dict[str, str | None] = dict.fromkeys(silent)
     themes |= {agent: cluster.theme for cluster in reversed(clusters) for agent in cluster.agent_ids}
     ballots: list[str | None] = []
+    voters = _voters(turn.agent_id for turn in turns)
     for turn in turns:
         choice = _vote_of(turn).vote
         ballots.append(choice if config.options is not None or choice is None else _meaning(answers, themes, choice))
@@ -497,7 +617,8 @@ def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, confi
         options=config.options,
         normalise="exact" if config.options is None else "casefold",
         quorum=len(ballots) // 2 + 1,
-        voters=_voters(turn.agent_id for turn in turns),
+        voters=voters,
+        unread=[voter for voter, turn in zip(voters, turns, strict=True) if is_unread(turn)],
     )
     judges = "the judge" if len(ballots) == 1 else f"{len(ballots)} judges"
     return decision.model_copy(

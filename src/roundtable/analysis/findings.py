@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from roundtable.scoring import Normalise
     from roundtable.types import (
+        AgentResponse,
         AnyConsensus,
         AnyTurn,
         ContextRequest,
@@ -111,7 +112,7 @@ class Vote(Value):
     agent_name: str
     """Display name."""
     choice: str | None
-    """Option, cluster or side; `None` for an abstention."""
+    """Option, cluster or side; `None` for an abstention, and for an answer that could not be read."""
 
 
 class MinorityReport(Value):
@@ -125,14 +126,16 @@ class MinorityReport(Value):
     """Answers outside the largest camp, or votes for others than the winner; empty if all agree, or without a
     majority."""
     not_compared: tuple[str, ...] = ()
-    """Ids of the agents outside the largest camp whose answers may say the same: they are not known to differ."""
+    """Ids of the agents outside the largest camp whose answers may say the same: they are not known to differ, or they
+    could not be read."""
 
 
 class Baselines(Value):
     """What the independent answers alone would have decided; no further model calls are needed."""
 
     single: str | None
-    """The answer of the first agent that answered: its option, else its bottom line, else its position."""
+    """The answer of the first agent that answered: its option, else its bottom line, else its position; `None` if it
+    could not be read."""
     single_agent_id: str | None = None
     """Id of this agent."""
     majority: str | None = None
@@ -218,11 +221,12 @@ class _Sides(NamedTuple):
 
 
 def _sides(record: RoundRecord, *, by_choice: bool) -> _Sides:
-    votes = [vote for vote in cast_votes(record, record.consensus, options=by_choice) if vote.said or vote.vote]
+    cast = cast_votes(record, record.consensus, options=by_choice)
+    votes = [vote for vote in cast if vote.said or vote.vote or vote.is_unread]
     own = own_vote_stage(record)
     stages = {turn.stage for turn in record.turns} & {VOTE_STAGE, own}
-    # Names of motions and camps are compared exactly: `5 mW` is not `5 MW`. Options and sides are spelt by models.
-    is_exact = not by_choice and own is None
+    # Names of motions and camps, and options, are compared exactly: `5 mW` is not `5 MW`. Models spell sides.
+    is_exact = by_choice or own is None
     keys = [vote.vote if vote.vote is None or is_exact else casefold(vote.vote) for vote in votes]
     if stages and not (record.decision is not None and record.decision.rule in JUDGED):
         winner = record.decision.winner if record.decision is not None else None
@@ -232,14 +236,17 @@ def _sides(record: RoundRecord, *, by_choice: bool) -> _Sides:
         return _Sides(
             winner,
             tuple(vote for vote, key in zip(votes, keys, strict=True) if key == key_of_winner),
-            tuple(vote for vote, key in zip(votes, keys, strict=True) if key != key_of_winner),
+            tuple(vote for vote, key in zip(votes, keys, strict=True) if key != key_of_winner and not vote.is_unread),
         )
     sizes = {key: keys.count(key) for key in keys if key is not None}
     top = [key for key, size in sizes.items() if size == max(sizes.values())]
     consensus = None if by_choice or stages else record.consensus
     unknown = consensus.not_compared if consensus else ()
     is_open = consensus is not None and consensus.is_lead_open
-    is_tied = len(top) != 1 or (record.decision is not None and record.decision.is_tie)
+    decision = record.decision
+    unread = tuple(vote.agent_id for vote in votes if vote.is_unread)
+    is_tied = len(top) != 1 or (decision is not None and (decision.is_tie or decision.withheld is not None))
+    unknown = tuple(dict.fromkeys((*unknown, *unread)))
     not_compared = tuple(vote.agent_id for vote in votes) if is_open else unknown
     if is_tied or is_open:
         return _Sides(None, not_compared=not_compared)
@@ -289,14 +296,19 @@ def baselines_of(result: DebateFacts, answer: str | None) -> Baselines | None:
     options = result.config.options
     if not answers:
         return Baselines(single=None, reason="no independent answer is stored")
-    votes = ballots_of(answers, measured, "cluster" if options is None else "choice")
+    ballots = ballots_of(answers, measured, "cluster" if options is None else "choice")
+    votes = [None if said.is_unread else ballot for ballot, said in zip(ballots, answers, strict=True)]
     normalise: Normalise = "exact" if options is None else "casefold"
-    majority = decide(votes, rule="plurality", options=options, normalise=normalise).winner
+    voters = [f"{index}" for index in range(len(votes))]
+    unread = [voter for voter, said in zip(voters, answers, strict=True) if said.is_unread]
+    majority = decide(
+        votes, rule="plurality", options=options, normalise=normalise, voters=voters, unread=unread
+    ).winner
     if options is None and measured is not None and measured.is_lead_open:
         majority = None
     usage = sum((turn.result.usage for turn in turns), Usage())
     return Baselines(
-        single=answers[0].choice or answers[0].bottom_line or answers[0].position,
+        single=_stated(answers[0]),
         single_agent_id=answers[0].agent_id,
         majority=majority,
         votes=sum(vote is not None for vote in votes),
@@ -304,6 +316,11 @@ def baselines_of(result: DebateFacts, answer: str | None) -> Baselines | None:
         cost_multiple=round(result.usage.calls / usage.calls, 3) if usage.calls else None,
         answer_changed=answer_changed(answer, majority, by_choice=options is not None),
     )
+
+
+def _stated(response: AgentResponse) -> str | None:
+    """Return what an agent answered; `None` if it could not be read."""
+    return None if response.is_unread else response.choice or response.bottom_line or response.position
 
 
 def answer_changed(answer: str | None, majority: str | None, *, by_choice: bool) -> bool | None:
@@ -319,7 +336,7 @@ def answer_changed(answer: str | None, majority: str | None, *, by_choice: bool)
         >>> answer_changed("Tea", "tea", by_choice=False), answer_changed("Tea", "A tea", by_choice=False)
         (False, None)
     """
-    key_of = casefold if by_choice else open_key
-    if answer is not None and majority is not None and key_of(answer) == key_of(majority):
-        return False
-    return answer != majority if by_choice else None
+    if by_choice:
+        return answer != majority
+    is_same = answer is not None and majority is not None and open_key(answer) == open_key(majority)
+    return False if is_same else None

@@ -10,7 +10,6 @@ from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, votes_by_agent
-from roundtable.scoring import casefold
 from roundtable.scoring.camps import SameOrDifferent, answers_by_turn, compare_answers, find_round_camps, to_open_answer
 from roundtable.scoring.numbers import exact
 from roundtable.types import GroupthinkWarning, Share, Value
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from roundtable.types import AgentConfig, AgentResponse, Cluster, RoundRecord, TurnKey
 
 __all__ = [
+    "RECORDED",
     "AnswerMove",
     "ComparedBy",
     "DebateHealth",
@@ -40,6 +40,9 @@ _SURE: Final = Fraction(8, 10)
 _MEAN_SURE: Final = Fraction(85, 100)
 _NEEDED: Final = 2
 _ADVICE: Final = "Ask for the strongest case against the common position, or add agents of another provider."
+
+RECORDED: Final = "transcript"
+"""Provider of agents in debates that other projects recorded: no provider of this library answered."""
 
 _RISE: Final = 0.1
 _DISSENT: Final = re.compile(
@@ -82,7 +85,10 @@ def detect_groupthink(responses: Sequence[AgentResponse], *, all_say_the_same: b
 
 
 def _sure(responses: Sequence[AgentResponse]) -> str | None:
-    confidences = [exact(response.confidence) for response in responses]
+    stated = [response.confidence for response in responses if response.confidence is not None]
+    if len(stated) < len(responses):
+        return None
+    confidences = [exact(confidence) for confidence in stated]
     mean = sum(confidences, Fraction(0)) / len(confidences)
     if min(confidences) < _SURE or mean < _MEAN_SURE:
         return None
@@ -267,7 +273,7 @@ def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[AnswerMove]:
     turns = [turn for record in rounds for turn in record.turns]
     before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
     marks = {
-        agent: (casefold(first), casefold(last))
+        agent: (first, last)
         for agent, first in before.items()
         if first is not None and (last := after.get(agent)) is not None
     }
@@ -317,7 +323,7 @@ def _majority(
 
 
 def _mark(response: AgentResponse, by: ComparedBy) -> str:
-    return casefold((response.choice if by == "choice" else response.stance) or "")
+    return (response.choice if by == "choice" else response.stance) or ""
 
 
 def _verdicts_of_marks(marks: Mapping[_AnswerKey, str]) -> dict[_AnswerKey, dict[_AnswerKey, SameOrDifferent]]:
@@ -394,9 +400,9 @@ def _flags(
     flags: list[HealthFlag] = []
     first, last = answers[0], answers[-1]
     agreed_first, agreed = _unanimous(rounds[0]), _unanimous(rounds[-1])
-    families = {agent.provider for agent in agents if agent.id in first}
-    if agreed_first and len(families) == 1:
-        detail = f"all agreed at once, and all speak through {next(iter(families))}"
+    families = {_family(agent) for agent in agents if agent.id in first}
+    if agreed_first and len(families) == 1 and None not in families:
+        detail = f"all agreed at once, and all {next(iter(families))}"
         flags.append(HealthFlag(name="same-family", detail=detail))
     several = len(rounds) > 1
     if has_collapsed(rounds):
@@ -407,7 +413,8 @@ def _flags(
         if not later - initial:
             detail = "they came to agree without a source that was not there in round 1"
             flags.append(HealthFlag(name="no-new-evidence", detail=detail))
-    rise = _mean_confidence(last) - _mean_confidence(first)
+    before, after = _mean_confidence(first), _mean_confidence(last)
+    rise = after - before if before is not None and after is not None else 0.0
     if several and rise >= _RISE and len(_sources(last.values())) <= len(_sources(first.values())):
         detail = f"confidence rose by {rise:.2f} on average, the number of sources did not"
         flags.append(HealthFlag(name="confidence-only", detail=detail))
@@ -415,6 +422,13 @@ def _flags(
         detail = "all agree, and no answer of the last round names anything against it"
         flags.append(HealthFlag(name="silent-agreement", detail=detail))
     return flags
+
+
+def _family(agent: AgentConfig) -> str | None:
+    """Return who answers for an agent: its provider or, in a recorded debate, its model; `None` if that is unknown."""
+    if agent.provider != RECORDED:
+        return f"speak through {agent.provider}"
+    return None if agent.model is None else f"are the model {agent.model}"
 
 
 def has_collapsed(rounds: Sequence[RoundRecord]) -> bool:
@@ -446,8 +460,9 @@ def _sources(answers: Iterable[AgentResponse]) -> set[str]:
     return {citation.url for answer in answers for citation in answer.citations}
 
 
-def _mean_confidence(answers: Mapping[str, AgentResponse]) -> float:
-    return math.fsum(answer.confidence for answer in answers.values()) / len(answers) if answers else 0.0
+def _mean_confidence(answers: Mapping[str, AgentResponse]) -> float | None:
+    stated = [answer.confidence for answer in answers.values() if answer.confidence is not None]
+    return math.fsum(stated) / len(stated) if stated else None
 
 
 def _sycophancy(moves: Iterable[AnswerMove], answers: Sequence[Mapping[str, AgentResponse]], agent: str) -> Sycophancy:

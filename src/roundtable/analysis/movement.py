@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable.analysis.health import answer_moves, are_sides_assigned, basis_of, compare_known, read_pairs
-from roundtable.scoring import casefold
 from roundtable.scoring.camps import answers_by_turn, find_camps, to_open_answer
 from roundtable.types import Share, Value
 
@@ -46,8 +45,8 @@ class Opinion(Value):
     """Number of the round, from 1."""
     camp: str | None
     """Label of the camp; `None` if the answer abstains."""
-    confidence: Share
-    """Reported confidence."""
+    confidence: Share | None
+    """Reported confidence; `None` if none is stated."""
     moved: Literal["moved", "kept", "unknown"] | None
     """How the answer relates to the agent's answer in the previous round: `None` if there is none, `"unknown"` if it is
     not known whether the two say the same."""
@@ -208,9 +207,7 @@ def pair_verdicts(rounds: Sequence[RoundRecord]) -> dict[tuple[int, frozenset[st
 
 
 def _by_choice(placed: Mapping[_AnswerKey, AgentResponse]) -> dict[_AnswerKey, str]:
-    return {
-        answer_key: casefold(response.choice) for answer_key, response in placed.items() if response.choice is not None
-    }
+    return {answer_key: response.choice for answer_key, response in placed.items() if response.choice is not None}
 
 
 def _by_meaning(placed: Mapping[_AnswerKey, AgentResponse], rounds: Sequence[RoundRecord]) -> dict[_AnswerKey, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from roundtable._core.text import normal_form
 from roundtable.scoring import casefold
 from roundtable.types import Value
 
@@ -212,7 +212,7 @@ class _Cues:
 @lru_cache(maxsize=4096)
 def _cues(text: str) -> _Cues:
     plain = casefold(text[:_LONGEST])
-    tokens = _WORD.findall(unicodedata.normalize("NFC", plain).translate(_QUOTES))
+    tokens = _WORD.findall(normal_form(plain, "NFC").translate(_QUOTES))
     numbers = frozenset(token.strip(".,").replace(",", "") for token in tokens if token[0].isdigit())
     words = [token for token in tokens if not token[0].isdigit()]
     sides: Counter[int] = Counter()

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
 from roundtable._core.words import counted, listing, shortened
+from roundtable.analysis.decision import unread_turns
 from roundtable.analysis.findings import independent_consensus
 from roundtable.analysis.health import has_collapsed
 from roundtable.analysis.key_points import key_points_by_rules
@@ -114,8 +115,8 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
     1. `query_detail` on low agreement, several conflicts, or a mean confidence below 0.5. High agreement with a mean
        confidence of at least 0.8 outweighs conflicts.
     2. `verify` if one of these is true:
-        - there is a single answer;
-        - an agent did not answer, abstained or cast no vote;
+        - there is a single answer, or no answer states a confidence;
+        - an agent did not answer, abstained or cast no vote, or its answer or vote could not be read;
         - the agreement is not certainly high;
         - all agree only after they read each other's answers;
         - the agreement before they read each other's answers was more than 0.3 lower, or may have been;
@@ -187,9 +188,15 @@ def _answering(responses: Sequence[AgentResponse], consensus: AnyConsensus) -> t
     return tuple(response for response in responses if response.agent_id not in consensus.abstained)
 
 
-def _mean(responses: Sequence[AgentResponse]) -> Fraction:
-    total = sum((exact(response.confidence) for response in responses), Fraction(0))
-    return total / len(responses) if responses else Fraction(0)
+def _stated(responses: Sequence[AgentResponse]) -> list[tuple[AgentResponse, float]]:
+    """Return the answers that state a confidence, with that confidence."""
+    return [(response, response.confidence) for response in responses if response.confidence is not None]
+
+
+def _mean(responses: Sequence[AgentResponse]) -> Fraction | None:
+    """Return the mean of the stated confidences; `None` if none is stated."""
+    stated = [exact(confidence) for _, confidence in _stated(responses)]
+    return sum(stated, Fraction(0)) / len(stated) if stated else None
 
 
 def _decision(
@@ -222,18 +229,19 @@ def _advice(
     answering = _answering(last.responses, consensus)
     mean = _mean(answering)
     agreement = _agreement_in_words(last, consensus, settings)
-    finding = f"{agreement}, with a mean confidence of {float(mean):.0%}" if answering else agreement
+    finding = agreement if mean is None else f"{agreement}, with a mean confidence of {float(mean):.0%}"
     issues = ", ".join(shortened(conflict.issue, _MAX_ISSUE_CHARS) for conflict in conflicts)
     conflict_count = f"there {_are(conflicts)} {counted(len(conflicts), 'conflict')} ({issues})"
-    is_sure = level == "high" and mean >= exact(settings.high_confidence_action)
+    is_sure = level == "high" and mean is not None and mean >= exact(settings.high_confidence_action)
     is_low = level_of(consensus.agreement_at_most, settings) == "low"
-    is_unsure = bool(answering) and mean < exact(settings.very_low_confidence_action)
+    is_unsure = mean is not None and mean < exact(settings.very_low_confidence_action)
     is_unclear = is_low or len(conflicts) > 1 or is_unsure
     conflict_note = f", and {conflict_count}" if conflicts else ""
     doubts = list(_doubts(result, last, consensus))
+    doubts += ["no answer states a confidence"] if answering and mean is None else []
     if is_unclear and not is_sure:
         return ActionRecommendation(type="query_detail", reason=f"{'; '.join([f'{finding}{conflict_note}', *doubts])}.")
-    if conflicts and (level == "medium" or mean < exact(settings.low_confidence_action)):
+    if conflicts and (level == "medium" or mean is None or mean < exact(settings.low_confidence_action)):
         doubts.append(conflict_count)
     if _is_single(last, consensus) or doubts or level != "high":
         return ActionRecommendation(type="verify", reason=f"{'; '.join([finding, *doubts])}.")
@@ -271,8 +279,10 @@ def _doubts(result: DebateFacts, last: RoundRecord, consensus: AnyConsensus) -> 
     silent = last.decision.abstained if last.decision is not None else ()
     # Decisions of debates list voters by name; only decisions on plain lists of ballots list them by index.
     not_voting = [str(agent) for agent in silent if agent not in {*failed, *consensus.abstained}]
+    unread = tuple(dict.fromkeys(turn.agent_id for turn in unread_turns(last)))
     silences: tuple[tuple[Sequence[str], str], ...] = (
         (failed, "did not answer"),
+        (unread, "gave an answer that could not be read"),
         (consensus.abstained, "abstained"),
         (not_voting, "did not vote"),
     )
@@ -323,7 +333,7 @@ def _summary(response: AgentResponse, consensus: AnyConsensus, previous: RoundRe
 
 def _change(response: AgentResponse, previous: RoundRecord | None) -> ConfidenceChange | None:
     earlier = [answer for answer in previous.responses if answer.agent_id == response.agent_id] if previous else []
-    if previous is None or not earlier:
+    if previous is None or not earlier or response.confidence is None or earlier[-1].confidence is None:
         return None
     delta = exact(response.confidence) - exact(earlier[-1].confidence)
     reason = "strengthened" if delta > 0 else "reconsidered" if delta < 0 else "maintained"
@@ -340,7 +350,8 @@ def _conflicts(
     if _variance(responses) > exact(settings.confidence_variance):
         conflicts.append(
             _conflict(
-                "Confidence", ((response, f"{round(response.confidence * 100)} % sure") for response in responses)
+                "Confidence",
+                ((response, f"{round(confidence * 100)} % sure") for response, confidence in _stated(responses)),
             )
         )
     if {"YES", "NO"} <= {response.stance for response in responses} and len(consensus.clusters) != 1:
@@ -368,14 +379,17 @@ def _conflict(issue: str, stances: Iterable[tuple[AgentResponse, str]]) -> Confl
 
 
 def _variance(responses: Sequence[AgentResponse]) -> Fraction:
-    mean = _mean(responses)
-    return sum(((exact(response.confidence) - mean) ** 2 for response in responses), Fraction(0)) / len(responses)
+    stated = [exact(confidence) for _, confidence in _stated(responses)]
+    mean = sum(stated, Fraction(0)) / max(1, len(stated))
+    return sum(((confidence - mean) ** 2 for confidence in stated), Fraction(0)) / max(1, len(stated))
 
 
 def _hints(responses: Sequence[AgentResponse], settings: ResponseSettings) -> tuple[VerificationHint, ...]:
     hints: list[VerificationHint] = []
     unsure = [
-        response.agent_name for response in responses if exact(response.confidence) < exact(settings.low_confidence)
+        response.agent_name
+        for response, confidence in _stated(responses)
+        if exact(confidence) < exact(settings.low_confidence)
     ]
     if unsure:
         reason = f"Low confidence: {', '.join(unsure)}"

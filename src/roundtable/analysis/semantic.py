@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -9,12 +10,12 @@ from roundtable.analysis.basic import PlainAnalyzer, majority_position, to_clust
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
 from roundtable.analysis.pairs import LexicalScorer, PairScore
 from roundtable.metrics import modal_share
-from roundtable.scoring import casefold, open_key
+from roundtable.scoring import open_key
+from roundtable.scoring.camps import abstains
 from roundtable.types import ConsensusResult, PairReading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
     from roundtable.analysis.pairs import PairScorer
     from roundtable.scoring.camps import SameOrDifferent
@@ -47,7 +48,8 @@ class StanceAnalyzer(PlainAnalyzer):
     """Analyzer that uses the chosen options or, without any, the stances `YES`, `NO` and `NEUTRAL`.
 
     The level is the share of the largest camp minus the share of all other answers, or 0 if no camp has more than half.
-    An answer without an option or stance is not in any camp, so it lowers the level. Results have `method="stance"`.
+    An answer without an option or stance is not in any camp, so it lowers the level. An answer that could not be read
+    may be in any camp, so the level is an interval. An abstention does not count. Results have `method="stance"`.
 
     Args:
         options_only: Whether the question has options, so that stances are not the answers.
@@ -74,41 +76,67 @@ class StanceAnalyzer(PlainAnalyzer):
         has_options = any(response.choice for response in responses)
         if responses and not has_options and self._options_only:
             raise ValueError("no answer states an option")
+        given, responses = responses, [response for response in responses if not abstains(response)]
         marks = [response.choice if has_options else response.stance for response in responses]
-        if responses and not any(marks):
+        if given and not any(marks):
             raise ValueError("no answer states an option or a stance")
         camps: dict[str, list[AgentResponse]] = {}
         for mark, response in zip(marks, responses, strict=True):
             if mark:
-                camps.setdefault(casefold(mark), []).append(response)
-        spellings = {casefold(mark): mark for mark in reversed(marks) if mark}
-        named = [(spellings[key], members) for key, members in camps.items()]
-        clusters = to_clusters([members for _, members in named])
+                camps.setdefault(mark, []).append(response)
+        clusters = to_clusters(list(camps.values()))
         if not has_options:
-            theme = {id(members[0]): mark for mark, members in named}
-            ordered = sorted((members for _, members in named), key=len, reverse=True)
+            theme = {id(members[0]): mark for mark, members in camps.items()}
+            ordered = sorted(camps.values(), key=len, reverse=True)
             clusters = tuple(
                 cluster.model_copy(update={"theme": theme[id(members[0])]})
                 for cluster, members in zip(clusters, ordered, strict=True)
             )
         unmarked = marks.count(None)
-        share = modal_share(mark or f"\0{index}" for index, mark in enumerate(marks)).value or 0
+        share = modal_share((mark or f"\0{index}" for index, mark in enumerate(marks)), normalise="exact").value or 0
+        unread = [
+            response.agent_id
+            for mark, response in zip(marks, responses, strict=True)
+            if mark is None and response.is_unread
+        ]
+        sizes = sorted(map(len, camps.values()), reverse=True)
+        second = sizes[1] if len(sizes) > 1 else 0
         return ConsensusResult(
             agreement_level=lead(share),
+            agreement_at_most=lead(Fraction(sizes[0] + len(unread), len(responses))) if unread else lead(share),
+            not_compared=tuple(dict.fromkeys(unread)),
+            is_lead_open=bool(unread) and sizes[0] <= second + len(unread),
             common_ground=majority_position(clusters, len(responses)),
             disagreement_points=tuple(cluster.theme for cluster in clusters) if len(clusters) > 1 else (),
             summary=_in_words(
-                len(responses), {cluster.theme: len(cluster.agent_ids) for cluster in clusters}, unmarked
+                len(responses),
+                {cluster.theme: len(cluster.agent_ids) for cluster in clusters},
+                unmarked - len(unread),
+                len(unread),
             ),
             method="stance",
             clusters=clusters,
+            answers=len(responses),
+            abstained=_silent(given, responses),
         )
 
 
-def _in_words(count: int, camps: dict[str, int], silent: int) -> str:
+def _silent(given: Sequence[AgentResponse], counted: Sequence[AgentResponse]) -> tuple[str, ...]:
+    """Return the agents whose answers all abstain.
+
+    Args:
+        given: All answers.
+        counted: The answers that do not abstain.
+    """
+    speaking = {response.agent_id for response in counted}
+    return tuple(dict.fromkeys(response.agent_id for response in given if response.agent_id not in speaking))
+
+
+def _in_words(count: int, camps: dict[str, int], silent: int, unread: int) -> str:
     if not count:
         return "Nobody gave a position."
     parts = [f"{size} for {theme}" for theme, size in camps.items()] + ([f"{silent} without a mark"] if silent else [])
+    parts += [f"{unread} that could not be read"] if unread else []
     return f"Of {count}: {', '.join(parts)}."
 
 
@@ -228,7 +256,7 @@ _Key = tuple[str, str, str]
 
 def _key(response: AgentResponse) -> _Key:
     if response.choice:
-        return casefold(response.choice), "", ""
+        return response.choice, "", ""
     return "", response.stance or "", open_key(response.bottom_line or response.position)
 
 

@@ -32,6 +32,7 @@ from roundtable.api.checks import (
     check_whole,
     observer_function,
 )
+from roundtable.api.endpoints import endpoints_of, register_endpoints
 from roundtable.api.models import Helpers, Models, trouble_of
 from roundtable.api.profiles import register_profiles
 from roundtable.api.searching import SearchSetting, check_provider_search, read_search, seat_search
@@ -41,6 +42,7 @@ from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, exit_from_spec, exit_from_text, members
 from roundtable.gateway import GuardedModel
+from roundtable.gateway.wrapping import kind_of
 from roundtable.http import masked_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
@@ -98,13 +100,15 @@ class TableParts:
         check_list("observers", options.observers)
         check_mapping("seats", options.seats)
         check_settings(options.settings)
-        self.options = options
         self.settings: Settings = options.settings or Settings.from_env()
+        options = replace(options, providers={**endpoints_of(self.settings), **options.providers})
+        self.options = options
         if not self.settings.network:
             forbid_network()
             forbid_network_to_children()
         self.plugins: LoadedPlugins = load_plugins(options.plugins, self.settings)
         self.catalog: Catalog = register_profiles(options.profiles, self.plugins.catalog)
+        register_endpoints(options.providers, self.catalog.providers)
         for name, config in options.providers.items():
             self.catalog.providers.entry(name)  # raises for a provider that does not exist
             check_provider_search(name, config)
@@ -211,7 +215,7 @@ class TableParts:
         """
         check_name("tenant", options.tenant)
         lent = copy(self)
-        lent.options = options
+        lent.options = replace(options, providers=self.options.providers)
         lent.sessions = SessionManager(
             self.storage,
             tenant=options.tenant,
@@ -265,6 +269,7 @@ class TableParts:
         registry = AgentRegistry()
         for entry in self.catalog.providers:
             self._register_provider(registry, entry)
+        self.catalog.providers.suggests = registry.suggest_name
         registry.find_with(lambda name: self._register_provider(registry, self.catalog.providers.entry(name), name))
         return registry
 
@@ -286,7 +291,7 @@ class TableParts:
 
         def make_agent(config: AgentConfig) -> BaseAgent:
             model = models.guard(models.get(config.provider, config.model), retry=config.retry)
-            vendor = VENDORS.get(config.provider)
+            vendor = VENDORS.get(kind_of(model))
             if vendor is None or not vendor.cites_sources:
                 return BaseAgent(config, model)
             return CitingAgent(config, model, search=NativeSearch() if config.search is None else None)

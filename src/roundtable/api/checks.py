@@ -11,8 +11,7 @@ from roundtable._core.functions import is_async
 from roundtable._core.strict_json import TOO_DEEP, is_too_deep
 from roundtable._core.text import encodable
 from roundtable.errors import ConfigurationError
-from roundtable.scoring import casefold
-from roundtable.types import BatchOptions, Budget, ContextResult, ModelProfile, ProviderConfig
+from roundtable.types import BatchOptions, Breaker, Budget, ContextResult, ModelProfile, ProviderConfig, RetryPolicy
 
 if TYPE_CHECKING:
     from roundtable.protocols import Observer
@@ -48,6 +47,9 @@ __all__ = [
 
 _MOST_BATCH_CALLS: Final = 50_000
 """Number of calls in one batch that the batch API of every vendor accepts."""
+
+_TEXT_FIELDS: Final = ("api_key", "base_url", "kind", "light_model", "model", "profile", "proxy")
+"""Fields of a `ProviderConfig` that are texts or `None`."""
 
 _LONGEST_JOB_NAME: Final = 80
 _JOB_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -102,10 +104,23 @@ def check_providers(providers: object) -> None:
     for name, config in (providers or {}).items() if isinstance(providers, Mapping) else ():
         if not isinstance(config, ProviderConfig):
             raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
+        _check_fields(name, config)
         check_mapping(f"extra_body of providers[{name!r}]", config.extra_body)
         _check_batch(name, config.batch)
         if not isinstance(config.cache_prompts, bool):
             raise _wrong_type(f"cache_prompts of providers[{name!r}]", "True or False", config.cache_prompts)
+
+
+def _check_fields(name: str, config: ProviderConfig) -> None:
+    """Check the types of the fields of a configuration that are texts, seconds or values of the library."""
+    for field in _TEXT_FIELDS:
+        if getattr(config, field) is not None:
+            check_text(f"{field} of providers[{name!r}]", getattr(config, field))
+    check_seconds(f"timeout_s of providers[{name!r}]", config.timeout_s)
+    if config.retry is not None and not isinstance(config.retry, RetryPolicy):
+        raise _wrong_type(f"retry of providers[{name!r}]", "a RetryPolicy or None", config.retry)
+    if config.breaker is not None and not isinstance(config.breaker, Breaker):
+        raise _wrong_type(f"breaker of providers[{name!r}]", "a Breaker or None", config.breaker)
 
 
 def _check_batch(name: str, batch: object) -> None:
@@ -219,7 +234,7 @@ def check_budget(budget: object) -> None:
 
 
 def check_options(options: Sequence[str] | None) -> None:
-    """Check that options are a list of at least two different texts, or `None`."""
+    """Check that options are a list of at least two different texts, or `None`; white space around them is ignored."""
     if options is None:
         return
     check_list("options", options)
@@ -227,7 +242,7 @@ def check_options(options: Sequence[str] | None) -> None:
         check_text("each item of options", option)
         if not option.strip():
             raise _wrong_type("each item of options", "a text that is not blank", option)
-    if len({casefold(option) for option in options}) < max(2, len(options)):
+    if len({option.strip() for option in options}) < max(2, len(options)):
         msg = f"options must be a list of at least two, all different, not {str(options)[:200]}"
         raise ConfigurationError(msg, hint="Leave options out to let the agents find their own positions.")
 

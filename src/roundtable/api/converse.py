@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Unpack
 
+from roundtable._core.arguments import explains_arguments
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["TeamTable"]
 
 
+@explains_arguments
 class TeamTable(ABC):
     """Team conversations; base class of `Roundtable`."""
 

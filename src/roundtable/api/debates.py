@@ -5,11 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-import anyio
-
-from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable._core.single_flight import SingleFlight
 from roundtable.analysis import ResponseSettings
 from roundtable.api.changes import (
@@ -37,15 +34,14 @@ from roundtable.api.checks import (
     check_whole,
     is_path_safe,
 )
-from roundtable.api.estimate import estimate_debate
+from roundtable.api.estimate import estimate_debate, simulate_aside
 from roundtable.api.mode_settings import mode_settings
 from roundtable.api.models import analysis_extras, synthesis_extra
-from roundtable.api.options import CallerRequest
 from roundtable.api.request import (
     ResolvedDebate,
-    check_request,
     config_of,
     read_files,
+    request_of,
     resolve_mode,
     resolve_perspectives,
     resolve_vote,
@@ -53,7 +49,8 @@ from roundtable.api.request import (
 from roundtable.api.runs import Prepared
 from roundtable.api.searching import restore_refusals, restore_search
 from roundtable.api.seats import seat_agents
-from roundtable.api.session_plugins import check_plugins, plugins_in_use
+from roundtable.api.session_plugins import check_plugins, kinds_kept, plugins_in_use
+from roundtable.api.slots import BatchPatience
 from roundtable.api.teams import restore_agents, table_models_by_id
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.changes import match_answers
@@ -80,7 +77,9 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
     from roundtable.engine import Adoption, DebateRun
+    from roundtable.engine.patience import Patience
     from roundtable.engine.synthesis import Writer
+    from roundtable.gateway import Gateway
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.record.transitions import HeldRound
     from roundtable.types import (
@@ -101,9 +100,7 @@ logger: logging.Logger = logging.getLogger("roundtable.api")
 
 _MOST_SESSIONS = 1000
 _LONGEST_ID = 200
-
-ESTIMATE_S: Final = 10.0
-"""Seconds that the simulation of a debate may take on a thread beside an event loop."""
+_UNFINISHED = frozenset({"created", "active"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +133,6 @@ class _RunObjects:
     """Ids of the agents that a caller created; their search setting is not changed."""
 
 
-_simulations: Final[PerLoop[anyio.CapacityLimiter]] = PerLoop(partial(anyio.CapacityLimiter, 2))
-"""Limits the simulations that run beside an event loop. More would slow each other down until all exceed the time."""
-
-
 class Debates:
     """Creates, runs and continues the debates of one `Roundtable` (table)."""
 
@@ -149,7 +142,9 @@ class Debates:
         """Objects that callers passed for single debates, to continue these with them; only for the latest debates."""
         self._syntheses: SingleFlight[SynthesisResult] = SingleFlight()
 
-    async def prepare(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> Prepared:
+    async def prepare(
+        self, topic: str, *, step: bool = False, patience: Patience | None = None, **options: Unpack[DebateOptions]
+    ) -> Prepared:
         """Check all arguments and store an empty session; no model is called yet.
 
         Raises:
@@ -157,7 +152,7 @@ class Debates:
             StorageError: The session could not be stored.
         """
         await self._wiring.engine.pace.step()
-        return await self.begin(self._resolve(topic, **options), step=step)
+        return await self.begin(self._resolve(topic, **options), step=step, patience=patience)
 
     async def begin(
         self,
@@ -169,6 +164,7 @@ class Debates:
         own: frozenset[str] | None = None,
         session_id: str | None = None,
         keeps_exit: bool = False,
+        patience: Patience | None = None,
     ) -> Prepared:
         """Store an empty session for a debate.
 
@@ -180,6 +176,7 @@ class Debates:
             own: Ids of the agents that callers created; when left out, the ids of such agents in `resolved`.
             session_id: Id of the session; a random id when left out.
             keeps_exit: Whether the debate keeps the exit criteria of the forked session.
+            patience: Decides whether the run waits for providers.
         """
         wiring, (request, seats, config, own_mode, auxiliary) = self._wiring, resolved
         agents = {seat.config.id: seat.agent for seat in seats if seat.agent is not None} | {**auxiliary}
@@ -212,7 +209,7 @@ class Debates:
             if own is None:
                 own = frozenset(seat.config.id for seat in seats if seat.has_own_agent)
             self._remember(session.id, _RunObjects({} if request.agents is None else agents, own_mode, own=own))
-        limits = RunLimits(rounds=1 if step else None, deadline_s=request.deadline_s)
+        limits = RunLimits(rounds=1 if step else None, deadline_s=request.deadline_s, patience=patience)
         return self._prepare_run(session.id, limits, _RunObjects(agents, own_mode, meter, writer))
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
@@ -236,16 +233,7 @@ class Debates:
             ConfigurationError: An argument is not valid, the plan has more than `most_calls` calls, or the simulation
                 takes too long. The last error is retryable, because the time depends on the load of the machine.
         """
-        return await self._run_on_thread(self._simulation(topic, most_calls, **options))
-
-    async def _run_on_thread(self, simulation: Callable[[], Estimate]) -> Estimate:
-        limiter, borrower = _simulations.get(), object()
-        await limiter.acquire_on_behalf_of(borrower)
-        with anyio.move_on_after(ESTIMATE_S):
-            ended = partial(limiter.release_on_behalf_of, borrower)
-            return await on_thread(simulation, name="roundtable estimate", ended=ended)
-        msg = f"the rounds of this debate could not be planned within {ESTIMATE_S:g} s"
-        raise ConfigurationError(msg, retryable=True, hint="Use fewer rounds or agents, or another mode.")
+        return await simulate_aside(self._simulation(topic, most_calls, **options))
 
     def _simulation(
         self, topic: str, most_calls: int | None, **options: Unpack[DebateOptions]
@@ -292,6 +280,17 @@ class Debates:
         """Tenant of the sessions."""
         return self._wiring.options.tenant
 
+    @property
+    def gateway(self) -> Gateway:
+        """Gateway of all model calls."""
+        return self._wiring.models.gateway
+
+    def patience(self, *, complete_rounds: bool, outage_s: float) -> Patience | None:
+        """Check the arguments; return the patience of a debate whose rounds wait for all agents, or `None`."""
+        settings = BatchPatience(complete_rounds, outage_s)
+        settings.check()
+        return settings.of_debate(self.gateway) if complete_rounds else None
+
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate; see `Roundtable.describe`."""
         resolved = self._resolve(topic, **options)
@@ -309,7 +308,7 @@ class Debates:
     def _resolve(self, topic: str, **options: Unpack[DebateOptions]) -> ResolvedDebate:
         """Check the arguments, and create the agents that take part."""
         wiring = self._wiring
-        request = check_request(CallerRequest(topic=topic, **options), wiring.settings.max_rounds)
+        request = request_of(topic, options, wiring.settings.max_rounds)
         request = resolve_perspectives(request, wiring.engine.modes)
         name, own_mode = resolve_mode(request.mode, wiring.engine.modes)
         mode = own_mode or wiring.engine.modes.get_mode(name)
@@ -369,12 +368,22 @@ class Debates:
             subscribe=lambda: wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant),
         )
 
-    async def debate(self, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+    async def debate(
+        self, topic: str, *, patience: Patience | None = None, **options: Unpack[DebateOptions]
+    ) -> DebateResult:
         """Run a debate from its first to its last event."""
-        return await finish(await self.prepare(topic, **options))
+        return await finish(await self.prepare(topic, patience=patience, **options))
 
-    async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
-        """Run the debate of a session, or the rest of it; see `Roundtable.debate_once`."""
+    async def debate_once(
+        self,
+        session_id: str,
+        topic: str,
+        *,
+        patience: Patience | None = None,
+        on_start: Callable[[DebateRun], None] | None = None,
+        **options: Unpack[DebateOptions],
+    ) -> DebateResult:
+        """Run what is left of the debate of a session, if anything; see `Roundtable.debate_once`."""
         check_name("session_id", session_id)
         if len(session_id) > _LONGEST_ID:
             msg = f"session_id has {len(session_id)} characters; at most {_LONGEST_ID} are allowed"
@@ -391,11 +400,11 @@ class Debates:
                 hint = "Use an id without slashes and backslashes, such as 'report-2026-11'."
                 raise ConfigurationError(msg, hint=hint) from None
             try:
-                prepared = await self.begin(self._resolve(topic, **options), session_id=session_id)
+                prepared = await self.begin(self._resolve(topic, **options), session_id=session_id, patience=patience)
             except SessionConflict:  # another process was faster
                 fold = await sessions.load(session_id)
             else:
-                return await finish(prepared)
+                return await finish(prepared, on_start)
         if fold.record.config.topic != topic:
             msg = f"session {session_id!r} is about another question: {fold.record.config.topic[:80]!r}"
             raise SessionConflict(msg, hint="Use another id, or ask the same question.")
@@ -403,7 +412,8 @@ class Debates:
             return self._to_result(fold)
         self._take_again(session_id, fold, options)
         try:
-            return await finish(await self.prepare_resume(session_id, budget=budget, deadline_s=deadline_s))
+            prepared = await self.prepare_resume(session_id, budget=budget, deadline_s=deadline_s, patience=patience)
+            return await finish(prepared, on_start)
         except SessionConflict:
             fold = await sessions.load(session_id)
             if fold.progress.status != "completed":
@@ -444,10 +454,11 @@ class Debates:
         changes: DebateOptions,
         *,
         step: bool = False,
+        patience: Patience | None = None,
     ) -> Prepared:
         """Prepare a new session that shares the past of another one."""
         fork = await self._fork(session_id, at_round, context_results, changes)
-        return await self._begin_fork(fork, step=step)
+        return await self._begin_fork(fork, step=step, patience=patience)
 
     async def last_held_round(self, session_id: str) -> HeldRound:
         """Return the last complete round of a stored debate."""
@@ -465,7 +476,7 @@ class Debates:
     async def estimate_repeated(self, session_id: str, change: Rearranged) -> Estimate:
         """Return the worst case of the session that `prepare_repetition` prepares: it runs only the repeated round."""
         fork = await self._repetition(session_id, change)
-        return await self._run_on_thread(self._simulation_of(fork.resolved, None, only=change.round))
+        return await simulate_aside(self._simulation_of(fork.resolved, None, only=change.round))
 
     async def _repetition(self, session_id: str, change: Rearranged) -> _Fork:
         changes: DebateOptions = {"rounds": change.round.planned}
@@ -473,7 +484,7 @@ class Debates:
             changes["budget"] = change.budget
         return await self._fork(session_id, change.round.number - 1, (), changes, change)
 
-    async def _begin_fork(self, fork: _Fork, *, step: bool = False) -> Prepared:
+    async def _begin_fork(self, fork: _Fork, *, step: bool = False, patience: Patience | None = None) -> Prepared:
         prepared = await self.begin(
             fork.resolved,
             fork.origin,
@@ -482,6 +493,7 @@ class Debates:
             own=fork.own,
             session_id=fork.session_id,
             keeps_exit=fork.keeps_exit,
+            patience=patience,
         )
         if fork.first:
             await self._wiring.sessions.store_past(prepared.session_id, fork.first)
@@ -512,7 +524,7 @@ class Debates:
         agents: list[Agent] = []
         own: frozenset[str] | None = None
         original_objects = None if "agents" in changes else fold.record.caller_objects
-        check_plugins(record, wiring, _kinds_kept(changes, passed))
+        check_plugins(record, wiring, kinds_kept(changes, mode=passed.mode))
         if original_objects is not None:
             objects, _ = await self._restore_objects(session_id, fold, kinds=())
             agents, own = [objects.agents[config.id] for config in fold.record.agents], objects.own
@@ -550,6 +562,7 @@ class Debates:
         context_results: Sequence[ContextResult] = (),
         force: bool = False,
         on_change: OnChange = "error",
+        patience: Patience | None = None,
     ) -> Prepared:
         """Prepare a stored session to continue from where it stopped, or for further rounds.
 
@@ -568,7 +581,9 @@ class Debates:
             raise SessionConflict(msg, hint="Extend it to run more rounds.")
         check_budget(budget)
         check_deadline(deadline_s)
-        limits = RunLimits(rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget)
+        limits = RunLimits(
+            rounds=1 if step else None, deadline_s=deadline_s, resume=True, budget=budget, patience=patience
+        )
         limits = replace(limits, wait_s=limits.lease_ttl_s)
         extension: Extension | None = None
         if rounds or focus_question is not None or context_results or force:
@@ -608,7 +623,7 @@ class Debates:
         """
         wiring, passed = self._wiring, self._objects_by_session.get(session_id, _RunObjects({}))
         if speaks:
-            check_plugins(fold.record, wiring, _kinds_kept({}, passed) if kinds is None else kinds)
+            check_plugins(fold.record, wiring, kinds_kept({}, mode=passed.mode) if kinds is None else kinds)
         check_on_change(on_change)
         table_seats = self._matching_seats(fold, passed)
         seating = resolve_stored_seats(
@@ -742,8 +757,13 @@ class Debates:
         return await finish(self._prepare_run(session_id, limits, objects, extension, adoption))
 
     async def load(self, session_id: str) -> DebateResult:
-        """Return the current result of a stored session."""
-        return self._to_result(await self._wiring.sessions.load(session_id))
+        """Return the current result of a stored session; its status is `running` while somebody runs the session."""
+        result = self._to_result(await self._wiring.sessions.load(session_id))
+        if result.session_status not in _UNFINISHED or not await self._wiring.sessions.is_run(session_id):
+            return result
+        # Read again: a run that has ended meanwhile must not look as if it were still running.
+        result = self._to_result(await self._wiring.sessions.load(session_id))
+        return result.model_copy(update={"status": "running"}) if result.session_status in _UNFINISHED else result
 
     def _to_result(self, fold: Fold) -> DebateResult:
         return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
@@ -775,16 +795,6 @@ class Debates:
             logger.debug("the owner of the session will pause it", extra={"session": session_id})
 
 
-def _kinds_kept(changes: DebateOptions, passed: _RunObjects) -> Collection[str]:
-    """Return the kinds of objects that a stored session still needs by name after the caller's changes."""
-    kinds = {"mode": {"mode"}, "rule": {"decide"}, "exit": {"exit_when", "exit_on_consensus"}}
-    return [
-        kind
-        for kind, names in kinds.items()
-        if not names & set(changes) and not (kind == "mode" and passed.mode is not None)
-    ]
-
-
-async def finish(prepared: Prepared) -> DebateResult:
-    """Run a prepared session to its end."""
-    return prepared.to_result(await prepared.run(lambda _: None))
+async def finish(prepared: Prepared, on_start: Callable[[DebateRun], None] | None = None) -> DebateResult:
+    """Run a prepared session to its end; `on_start` is called before the first agent is."""
+    return prepared.to_result(await prepared.run(on_start or (lambda _: None)))

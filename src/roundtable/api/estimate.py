@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
+import anyio
+
+from roundtable._core.eventloop import PerLoop, on_thread
+from roundtable._core.words import counted
 from roundtable.agents import BaseAgent
 from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
 from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, to_usd
+from roundtable.gateway.wrapping import kind_of
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.prompts import claim_id
@@ -55,7 +61,29 @@ if TYPE_CHECKING:
     from roundtable.tools import ModelCall
     from roundtable.types import Answer, Attachment, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
-__all__ = ["Extra", "estimate_debate", "meters_of"]
+__all__ = ["Extra", "estimate_debate", "meters_of", "simulate_aside"]
+
+ESTIMATE_S: Final = 10.0
+"""Seconds that the simulation of a debate may take on a thread beside an event loop."""
+
+_simulations: Final[PerLoop[anyio.CapacityLimiter]] = PerLoop(partial(anyio.CapacityLimiter, 2))
+"""Limits the simulations that run beside an event loop. More would slow each other down until all exceed the time."""
+
+
+async def simulate_aside(simulation: Callable[[], Estimate]) -> Estimate:
+    """Run a simulation on a thread beside the event loop.
+
+    Raises:
+        ConfigurationError: It took longer than `ESTIMATE_S` seconds; retryable.
+    """
+    limiter, borrower = _simulations.get(), object()
+    await limiter.acquire_on_behalf_of(borrower)
+    with anyio.move_on_after(ESTIMATE_S):
+        ended = partial(limiter.release_on_behalf_of, borrower)
+        return await on_thread(simulation, name="roundtable estimate", ended=ended)
+    msg = f"the rounds of this debate could not be planned within {ESTIMATE_S:g} s"
+    raise ConfigurationError(msg, retryable=True, hint="Use fewer rounds or agents, or another mode.")
+
 
 CHARS_PER_TOKEN: Final = 3.5
 """Characters per token of the longest text, according to the estimate that is used to cut prompts."""
@@ -125,7 +153,7 @@ class _AgentTotals:
             self.planned_calls += 1
             self._call(agent.chat_model, request.model_copy(update={"model": search_model}), prompt_size)
             request, prompt_size = request.model_copy(update={"search": None}), prompt_size + TOOL_RESULT_TOKENS
-        pages_tokens = search_tokens(request, agent.provider)
+        pages_tokens = search_tokens(request, kind_of(agent.chat_model))
         *prompts, repair_size = _prompt_sizes(prompt_size, answer_tokens + pages_tokens, results_per_round)
         for size in prompts:
             self._call(agent.chat_model, request, size)
@@ -145,7 +173,7 @@ class _AgentTotals:
         is_first = True
         for meter, tries in _meters_and_tries(model):
             model_id = request.model if is_first and request.model else meter.model
-            pages_tokens = search_tokens(request, meter.provider)
+            pages_tokens = search_tokens(request, meter.kind)
             size = (
                 (0, 0)
                 if meter.provider in PROVIDERS_WITHOUT_TOKENS
@@ -256,7 +284,11 @@ def _worst_price(calls: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, 
 
 
 def _prompt_sizes(size: int, answer_tokens: int, results_per_round: Sequence[int]) -> Iterator[int]:
-    """Yield the tokens of each prompt of a turn: the first, one after each round of tools, and the repair prompt."""
+    """Yield the tokens of each prompt of a turn: the first, one after each round of tools, and the repeated one.
+
+    An answer that cannot be parsed, or that cannot be read with certainty, is asked for once more. So a turn has at
+    most one such prompt: the repair prompt or the closed question, which adds about as much.
+    """
     yield size
     for results in results_per_round:
         size += answer_tokens + results * TOOL_RESULT_TOKENS
@@ -274,6 +306,8 @@ class Extra:
     """Returns the requests, given the record of the simulated debate."""
     tries: int = 1
     """Maximum number of times that each request is sent."""
+    note: str = ""
+    """When the calls are made, if they may be left out; `{calls}` stands for their number."""
 
 
 def estimate_debate(
@@ -333,13 +367,10 @@ def estimate_debate(
         )[0].items():
             totals = totals_by_agent[agent_id]
             totals.turns, totals.planned_calls = best_case.turns, best_case.planned_calls
-    record = fold.to_record()
-    for extra in extras:
-        totals_by_agent[extra.agent.id] = totals = _AgentTotals(extra.agent)
-        for request in extra.requests(record):
-            totals.add_calls(request, extra.tries)
+    notes = _add_extras(extras, fold.to_record(), totals_by_agent)
     _check_calls(totals_by_agent, 0, most_calls)
     whole = _total_estimate(tuple(totals.to_estimate() for totals in totals_by_agent.values()), totals_by_agent)
+    whole = whole.model_copy(update={"notes": (*whole.notes, *notes)})
     if not config.claims:
         return whole
     without = estimate_debate(
@@ -354,6 +385,20 @@ def estimate_debate(
         attachments=attachments,
     )
     return whole.model_copy(update={"notes": (*whole.notes, _claims_note(whole, without))})
+
+
+def _add_extras(
+    extras: Sequence[Extra], record: DebateRecord, totals_by_agent: dict[str, _AgentTotals]
+) -> tuple[str, ...]:
+    """Add the calls outside of turns; return notes on calls that may be left out."""
+    calls_by_note: dict[str, int] = {}
+    for extra in extras:
+        totals_by_agent[extra.agent.id] = totals = _AgentTotals(extra.agent)
+        for request in extra.requests(record):
+            totals.add_calls(request, extra.tries)
+        if extra.note and totals.planned_calls:
+            calls_by_note[extra.note] = calls_by_note.get(extra.note, 0) + totals.planned_calls
+    return tuple(note.format(calls=counted(calls, "call")) for note, calls in calls_by_note.items())
 
 
 def _claims_note(whole: Estimate, without: Estimate) -> str:

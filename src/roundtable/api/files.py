@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.files import write_parts
 from roundtable.api.checks import is_path_safe
 from roundtable.errors import ConfigurationError, SessionError, StorageError
@@ -56,6 +57,7 @@ def format_of(path: str | PathLike[str]) -> ExportFormat:
     return _SUFFIXES[suffix]
 
 
+@explains_arguments
 class SessionFiles(ABC):
     """Export and import of sessions; base class of `Roundtable`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from roundtable._core.functions import reporter
+from roundtable._core.words import shortened
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
@@ -24,6 +25,7 @@ from roundtable.api.checks import (
     check_whole,
 )
 from roundtable.api.debates import finish
+from roundtable.api.slots import BatchPatience, DebateSeat, Slots
 from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
@@ -38,16 +40,28 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
+    from roundtable.engine import DebateRun
+    from roundtable.engine.patience import Patience
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import Budget, JsonValue
+    from roundtable.types import Budget, ErrorInfo, JsonValue
 
-__all__ = ["BUSY_PAUSE_S", "DebateQueue", "ManyDebates", "ManyResumes", "NamedDebate", "OnError", "run_jobs"]
+__all__ = [
+    "BUSY_PAUSE_S",
+    "DebateQueue",
+    "ManyDebates",
+    "ManyResumes",
+    "NamedDebate",
+    "OnError",
+    "run_in_slots",
+    "run_jobs",
+]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
 T = TypeVar("T")
 
 _MOST: Final = 1000
+_CAUSE_CHARS: Final = 80
 BUSY_PAUSE_S: Final = 1.0
 """Seconds between two attempts to run a session that another process runs."""
 
@@ -61,21 +75,41 @@ async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) 
         jobs: The jobs.
         at_once: Maximum number of jobs that run at the same time, 1 or more.
     """
+
+    async def run(job: Callable[[], Awaitable[T]], _: DebateSeat) -> T:
+        return await job()
+
+    return await run_in_slots([partial(run, job) for job in jobs], Slots(at_once, adapts=False))
+
+
+async def run_in_slots(jobs: Sequence[Callable[[DebateSeat], Awaitable[T]]], slots: Slots) -> list[T]:
+    """Run all jobs like `run_jobs`, each with the seat that it may leave during a wait.
+
+    At most `slots.most` jobs wait without a slot, so that a long wait does not start all jobs.
+    """
     results: dict[int, T] = {}
     errors: list[Exception | KeyboardInterrupt | SystemExit] = []
     remaining = iter(enumerate(jobs))
 
     async def work() -> None:
-        for index, job in remaining:
-            try:
-                results[index] = await job()
-            except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, as itself)
-                errors.append(error)
-                group.cancel_scope.cancel()
-                return
+        seat = DebateSeat(slots)
+        try:
+            while True:
+                await seat.returns()
+                index, job = next(remaining, (0, None))
+                if job is None:
+                    return
+                results[index] = await job(seat)
+                seat.leave()
+                slots.grow()
+        except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  (raised below, as itself)
+            errors.append(error)
+            group.cancel_scope.cancel()
+        finally:
+            seat.leave()
 
     async with create_task_group() as group:
-        for _ in range(min(at_once, len(jobs))):
+        for _ in range(min(2 * slots.most, len(jobs))):
             group.start_soon(work)
     if errors:
         raise errors[0]
@@ -129,6 +163,7 @@ class ManyDebates:
     on: DebateQueue | None
     on_progress: Callable[[Progress], None] | None
     options: DebateOptions
+    patience: BatchPatience
 
     async def hold(self, debates: Debates) -> list[DebateResult | FailedDebate]:
         """Check all debates, then run them, a few at a time; return a result or failure for each, in order.
@@ -144,27 +179,33 @@ class ManyDebates:
             ids = [*_session_ids(self.name, requested, debates)]
         if self.on is not None:
             return await self._run_on_queue(self.on, requested, ids)
-        count = _Count(len(requested), self.on_progress)
+        slots = Slots(self.concurrency, adapts=self.patience.adapt)
+        count = _Count(len(requested), self.on_progress, slots)
         jobs = [
             partial(self._debate, debates, debate, session_id, count)
             for debate, session_id in zip(requested, ids, strict=True)
         ]
-        return await run_jobs(jobs, at_once=self.concurrency)
+        with slots.follow(debates.gateway):
+            return await run_in_slots(jobs, slots)
 
     async def _debate(
-        self, debates: Debates, asked: _Debate, session_id: str | None, count: _Count
+        self, debates: Debates, asked: _Debate, session_id: str | None, count: _Count, seat: DebateSeat
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
+        runs: list[DebateRun] = []
+        patience = self.patience.of_debate(debates.gateway, seat)
+        count.follow(seat)
         try:
             if session_id is None:
-                outcome = await debates.debate(asked.topic, **asked.options)
+                prepared = await debates.prepare(asked.topic, patience=patience, **asked.options)
+                outcome = await finish(prepared, runs.append)
             else:
-                outcome = await _once_free(debates, session_id, asked)
+                outcome = await _once_free(debates, session_id, asked, patience, runs.append)
         except RoundtableError as error:
             if self.on_error == "raise":
                 raise
             outcome = _failed_debate(asked, error)
-        count.add(outcome)
+        count.add(outcome, seat, ran=bool(runs) or isinstance(outcome, FailedDebate))
         return outcome
 
     async def _run_on_queue(
@@ -186,6 +227,7 @@ class ManyDebates:
         check_list("topics", self.questions, "a list of questions")
         check_list("modes", self.modes, "a list of modes")
         _check_batch(self.concurrency, self.on_error, self.on_progress)
+        self.patience.check()
         if self.name is not None:
             check_job_name(self.name)
         elif self.on is not None:
@@ -194,10 +236,35 @@ class ManyDebates:
             raise ConfigurationError("debate_many takes modes, not mode", hint="Write modes=['delphi', 'adversarial'].")
         if not self.modes:
             raise ConfigurationError("modes is empty", hint="Leave it out for collaborative debates.")
-        requested = [debate for question in self.questions for debate in self._in_each_mode(question)]
-        for debate in requested:
-            debates.check(debate.topic, **debate.options)
-        return requested
+        return [
+            debate
+            for number, question in enumerate(self.questions, 1)
+            for debate in self._row(debates, number, question)
+        ]
+
+    def _row(
+        self, debates: Debates, number: int, question: str | DebateRequest | Mapping[str, JsonValue]
+    ) -> list[_Debate]:
+        """Return the debates of one question, after a check; an error that is due to the question names its row."""
+        try:
+            row = self._in_each_mode(question)
+            for debate in row:
+                debates.check(debate.topic, **debate.options)
+        except ConfigurationError as error:
+            if len(self.questions) == 1 or self._fails_in_every_row(debates, error):
+                raise
+            raise _row_error(error, f"row {number} of {len(self.questions)}") from error
+        return row
+
+    def _fails_in_every_row(self, debates: Debates, error: ConfigurationError) -> bool:
+        """Check whether the modes and options of all questions cause an error, without those of a question."""
+        for mode in self.modes:
+            try:
+                debates.check("Tea or coffee?", **cast("DebateOptions", {**self.options, "mode": mode}))
+            except ConfigurationError as alone:
+                if alone.message == error.message:
+                    return True
+        return False
 
     def _in_each_mode(self, question: str | DebateRequest | Mapping[str, JsonValue]) -> list[_Debate]:
         """Return a question in every mode, or only in its own mode if it has one."""
@@ -233,6 +300,7 @@ class ManyResumes:
     concurrency: int
     on_error: OnError
     on_progress: Callable[[Progress], None] | None
+    patience: BatchPatience
 
     async def hold(self, debates: Debates) -> list[DebateResult | FailedDebate]:
         """Continue all unfinished debates, a few at a time; return the outcome of each, in order.
@@ -242,21 +310,25 @@ class ManyResumes:
             RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
         """
         _check_batch(self.concurrency, self.on_error, self.on_progress)
+        self.patience.check()
         check_budget(self.budget)
         check_deadline(self.deadline_s)
         unfinished = {index: outcome for index, outcome in enumerate(self.held) if _is_unfinished(outcome)}
-        count = _Count(len(unfinished), self.on_progress)
+        slots = Slots(self.concurrency, adapts=self.patience.adapt)
+        count = _Count(len(unfinished), self.on_progress, slots)
         jobs = [partial(self._continue, debates, outcome, count) for outcome in unfinished.values()]
-        ended = dict(zip(unfinished, await run_jobs(jobs, at_once=self.concurrency), strict=True))
+        with slots.follow(debates.gateway):
+            ended = dict(zip(unfinished, await run_in_slots(jobs, slots), strict=True))
         return [ended.get(index, outcome) for index, outcome in enumerate(self.held)]
 
     async def _continue(
-        self, debates: Debates, before: DebateResult | FailedDebate, count: _Count
+        self, debates: Debates, before: DebateResult | FailedDebate, count: _Count, seat: DebateSeat
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
         session_id = before.session_id or ""
+        count.follow(seat)
         try:
-            outcome = await self._once_free(debates, session_id)
+            outcome = await self._once_free(debates, session_id, self.patience.of_debate(debates.gateway, seat))
         except RoundtableError as error:
             error.session_id = session_id
             if error.partial is None:  # it did not begin, so the stored state is still the result
@@ -264,10 +336,10 @@ class ManyResumes:
             if self.on_error == "raise":
                 raise
             outcome = _failed_debate(_Debate(before.topic, before.mode, {}), error)
-        count.add(outcome)
+        count.add(outcome, seat)
         return outcome
 
-    async def _once_free(self, debates: Debates, session_id: str) -> DebateResult:
+    async def _once_free(self, debates: Debates, session_id: str, patience: Patience) -> DebateResult:
         """Continue a session as soon as no other process runs it; if it has ended meanwhile, read its result.
 
         If the session's budget is used up, the stored result is returned.
@@ -278,7 +350,9 @@ class ManyResumes:
                 return current
             try:
                 return await finish(
-                    await debates.prepare_resume(session_id, budget=self.budget, deadline_s=self.deadline_s)
+                    await debates.prepare_resume(
+                        session_id, budget=self.budget, deadline_s=self.deadline_s, patience=patience
+                    )
                 )
             except SessionBusy:
                 await sleep(BUSY_PAUSE_S)
@@ -310,42 +384,92 @@ def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
 
 
 class _Count:
-    """Counts debates as they end, and reports the progress."""
+    """Counts debates as they end and wait, and reports the progress."""
 
-    def __init__(self, total: int, on_progress: Callable[[Progress], None] | None) -> None:
+    def __init__(self, total: int, on_progress: Callable[[Progress], None] | None, slots: Slots) -> None:
         self._total = total
         self._on_progress = None if on_progress is None else reporter("on_progress", on_progress, logger)
         self._begun = current_time()
-        self._ended = self._failed = 0
+        self._slots = slots
+        self._ended = self._failed = self._stored = 0
         self._usage = Usage()
+        self._waits: dict[DebateSeat, tuple[float, ErrorInfo]] = {}
+        self._causes: set[tuple[str | None, str]] = set()
 
-    def add(self, outcome: DebateResult | FailedDebate) -> None:
-        if self._on_progress is None:
-            return
+    def follow(self, seat: DebateSeat) -> None:
+        """Report when the debate of a seat begins to wait, and when it continues."""
+
+        def note(wait: tuple[float, ErrorInfo] | None) -> None:
+            if wait is not None:
+                self._waits[seat] = wait
+                self._log(*wait)
+            elif self._waits.pop(seat, None) is None:
+                return
+            self._report(has_ended=False)
+
+        seat.on_change = note
+
+    def add(self, outcome: DebateResult | FailedDebate, seat: DebateSeat, *, ran: bool = True) -> None:
+        """Count a debate that has ended; `ran` states whether any of it ran in this call."""
+        self._waits.pop(seat, None)  # a request to pause or stop ends a debate during its wait
         self._ended += 1
+        self._stored += not ran
         if isinstance(outcome, FailedDebate):
             self._failed += 1
         result = outcome.partial if isinstance(outcome, FailedDebate) else outcome
         if result is not None:
             self._usage += result.usage
+        self._report()
+
+    def _log(self, seconds: float, error: ErrorInfo) -> None:
+        """Log the first wait for each cause."""
+        cause = error.provider, error.code
+        if cause not in self._causes:
+            self._causes.add(cause)
+            logger.info("a debate waits %.0f s for its provider, and others may too: %s", seconds, error.message)
+
+    def _report(self, *, has_ended: bool = True) -> None:
+        if self._on_progress is None:
+            return
+        waits = self._waits.values()
         self._on_progress(
             Progress(
                 ended=self._ended,
                 total=self._total,
                 failed=self._failed,
+                stored=self._stored,
+                waiting=len(waits),
+                waiting_for=_cause_text(error for _, error in waits),
+                wait_s=max((seconds for seconds, _ in waits), default=0.0),
+                has_ended=has_ended,
+                at_once=self._slots.at_once,
                 usage=self._usage,
                 elapsed_s=current_time() - self._begun,
             )
         )
 
 
-async def _once_free(debates: Debates, session_id: str, debate: _Debate) -> DebateResult:
+def _cause_text(errors: Iterable[ErrorInfo]) -> str | None:
+    """Return the most frequent cause of waits in words; `None` if nothing waits."""
+    causes = Counter(f"{error.provider}: {error.message}" if error.provider else error.message for error in errors)
+    return shortened(causes.most_common(1)[0][0], _CAUSE_CHARS) if causes else None
+
+
+async def _once_free(
+    debates: Debates, session_id: str, debate: _Debate, patience: Patience, on_start: Callable[[DebateRun], None]
+) -> DebateResult:
     """Run a debate, or the rest of it, as soon as no other process runs its session."""
     while True:
         try:
-            return await debates.debate_once(session_id, debate.topic, **debate.options)
+            return await debates.debate_once(
+                session_id, debate.topic, patience=patience, on_start=on_start, **debate.options
+            )
         except SessionBusy:
             await sleep(BUSY_PAUSE_S)
+
+
+def _row_error(error: ConfigurationError, row: str) -> ConfigurationError:
+    return ConfigurationError(f"{row}: {error.message}", code=error.code, hint=error.hint, details=error.details)
 
 
 def _session_ids(name: str, requested: Sequence[_Debate], debates: Debates) -> list[str]:

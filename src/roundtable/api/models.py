@@ -33,7 +33,7 @@ from roundtable.types import AgentConfig, DebateContext, ProviderConfig
 from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
     from roundtable._core.registry import Registry
@@ -111,6 +111,7 @@ class Models:
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
                 tokens_per_minute=config.tokens_per_minute,
+                breaker=config.breaker,
             )
         return self._made[key]
 
@@ -133,7 +134,11 @@ class Models:
 
         if self.cassette is None or provider == "replay":
             return create()
-        return self.cassette.model(provider, model, create, requests_per_minute=default_rate_of(entry.thing))
+        # The model itself may never be created, so its factory states the rate.
+        rate_for: Callable[[ProviderConfig, Settings], float | None] | None
+        rate_for = getattr(entry.thing, "default_rate", None)
+        rate = default_rate_of(entry.thing) if rate_for is None else rate_for(config, self._settings)
+        return self.cassette.model(provider, model, create, requests_per_minute=rate)
 
     def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
         """Wrap a caller's model in a meter and the gateway; for a fallback model, wrap each of its models."""
@@ -142,7 +147,13 @@ class Models:
         if isinstance(model, GuardedModel):
             # A model of another table keeps its limits, but this table counts its calls.
             return self.gateway.guard(model.over(self._add_meter), retry=retry)
-        return self.gateway.guard(self._add_meter(model), timeout_s=self._timeout_of(model), retry=retry)
+        configured = self._options.providers.get(model.provider)
+        return self.gateway.guard(
+            self._add_meter(model),
+            timeout_s=self._timeout_of(model),
+            retry=retry,
+            breaker="auto" if configured is None else configured.breaker,
+        )
 
     def _timeout_of(self, model: ChatModel) -> float | None:
         """Return the deadline of a caller's model in seconds: the configured one, else its own (people need longer)."""
@@ -281,8 +292,17 @@ def agents_of(seat: str, models: Sequence[ChatModel]) -> tuple[BaseAgent, ...]:
     )
 
 
+_ONLY_IF_UNSETTLED: Final = (
+    "the figures include at most {calls} of the analyzer, made only for rounds in which equal answers, stances and "
+    "numbers leave open whether all answers say the same"
+)
+
+
 def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
-    """Return the model calls that measure each round; an empty list if no model measures."""
+    """Return the model calls that measure each round; an empty list if no model measures.
+
+    A chain that calls no model for settled rounds may make fewer calls, and the note of its calls says so.
+    """
     meters = [named.meter for named in meter.meters] if isinstance(meter, AnalyzerChain) else [meter]
     reader = next((candidate for candidate in meters if isinstance(candidate, AIConsensusAnalyzer)), None)
     if reader is None:
@@ -297,7 +317,8 @@ def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
         once = [reader.request(answers, config.topic, record.session.id) for answers in measured if len(answers) > 1]
         return once * reader.samples
 
-    return [Extra(agent, requests) for agent in agents_of("analyzer", reader.models)]
+    note = _ONLY_IF_UNSETTLED if isinstance(meter, AnalyzerChain) and not meter.asks_if_settled else ""
+    return [Extra(agent, requests, note=note) for agent in agents_of("analyzer", reader.models)]
 
 
 def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:

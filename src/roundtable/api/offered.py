@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import count as count_from
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 
+_MOST_AGENTS: Final = 100
+"""Largest number of agents of a mode that states none; see `BaseModeStrategy.agent_counts`."""
+
+
 class ModeOffer(Value):
     """A mode that the table knows."""
 
@@ -49,12 +53,22 @@ class ModeOffer(Value):
     """Maximum number of rounds that it can run here."""
     min_agents: int
     """Minimum number of agents that it needs."""
+    max_agents: int
+    """Maximum number of agents that it takes."""
     options: Mapping[str, str]
     """Options that can be set after the mode's name, as in `adversarial:visibility=predecessor`, with their values."""
     assigns_stances: bool
     """Whether the mode assigns sides to agents, so that agreement means little."""
     source: str
     """Distribution that provides the mode."""
+
+    @property
+    def agents_in_words(self) -> str:
+        """The numbers of agents that it takes, such as `"5 agents"`, `"2 to 4 agents"` or `"2 agents or more"`."""
+        least = counted(self.min_agents, "agent")
+        if self.max_agents >= _MOST_AGENTS:
+            return f"{least} or more"
+        return least if self.max_agents == self.min_agents else f"{self.min_agents} to {self.max_agents} agents"
 
 
 def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
@@ -67,7 +81,8 @@ def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
             use_when=getattr(entry.thing, "use_when", ""),
             min_rounds=entry.thing.rounds.start,
             max_rounds=min(entry.thing.rounds.stop - 1, max_rounds),
-            min_agents=_min_agents(entry.thing),
+            min_agents=(agents := _agent_counts(entry.thing)).start,
+            max_agents=agents.stop - 1,
             options=_option_values(entry.thing),
             assigns_stances=entry.thing.assigns_stances,
             source=entry.source,
@@ -76,9 +91,9 @@ def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
     )
 
 
-def _min_agents(mode: DebateModeStrategy) -> int:
+def _agent_counts(mode: DebateModeStrategy) -> range:
     counts = getattr(mode, "agent_counts", None)
-    return counts.start if isinstance(counts, range) else 1
+    return counts if isinstance(counts, range) else range(1, _MOST_AGENTS + 1)
 
 
 def _option_values(mode: DebateModeStrategy) -> dict[str, str]:

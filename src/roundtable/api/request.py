@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
+from roundtable._core.arguments import unknown_name_hint
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
@@ -22,6 +23,8 @@ from roundtable.api.checks import (
     check_vote,
     check_whole,
 )
+from roundtable.api.options import CallerRequest
+from roundtable.api.table_options import TableOptions
 from roundtable.errors import ConfigurationError
 from roundtable.modes import check_mode
 from roundtable.parsing import check_answer_schema
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
-    from roundtable.api.options import CallerRequest
+    from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
     from roundtable.modes import ModeRegistry
     from roundtable.protocols import Agent, DebateModeStrategy
@@ -48,6 +51,7 @@ __all__ = [
     "config_of",
     "read_answer_schema",
     "read_files",
+    "request_of",
     "resolve_mode",
     "resolve_perspectives",
     "resolve_vote",
@@ -65,6 +69,22 @@ class ResolvedDebate(NamedTuple):
     """The mode, if the caller passed an object."""
     auxiliary_agents: Mapping[str, Agent]
     """Auxiliary agents such as judges, by id."""
+
+
+def request_of(topic: str, options: DebateOptions, most_rounds: int) -> CallerRequest:
+    """Return the request for a debate, after checking its options.
+
+    Raises:
+        ConfigurationError: An option is unknown, has the wrong type, or is out of range.
+    """
+    known = {field.name for field in fields(CallerRequest)}
+    for name in options:
+        if name not in known:
+            hint = unknown_name_hint(name, known) or f"The options are {', '.join(sorted(known - {'topic'}))}."
+            if name in {field.name for field in fields(TableOptions)}:
+                hint = f"`{name}` belongs to `Roundtable(...)`."
+            raise ConfigurationError(f"a debate has no option {name!r}", hint=hint)
+    return check_request(CallerRequest(topic=topic, **options), most_rounds)
 
 
 def check_request(request: CallerRequest, most_rounds: int) -> CallerRequest:

@@ -20,15 +20,29 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Entry, Registry
     from roundtable.api.assembly import TableParts
+    from roundtable.protocols import DebateModeStrategy
     from roundtable.types import DebateConfig, SessionRecord
 
-__all__ = ["check_plugins", "plugins_in_use", "tool_hints"]
+__all__ = ["check_plugins", "kinds_kept", "plugins_in_use", "tool_hints"]
 
 _TABLE: Final = "this table"
 """Source of decision rules and exit criteria that a caller passed as objects."""
 _TOOLS: Final = ("tool ", "search provider ")
 _DISTRIBUTION: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION: Final = re.compile(r"[A-Za-z0-9.!+_-]+")
+
+
+def kinds_kept(changes: Collection[str], *, mode: DebateModeStrategy | None) -> Collection[str]:
+    """Return the kinds of objects that a stored session still needs by name after the caller's changes.
+
+    Args:
+        changes: Names of the options that the caller changes.
+        mode: The mode, if the caller passed an object.
+    """
+    kinds = {"mode": {"mode"}, "rule": {"decide"}, "exit": {"exit_when", "exit_on_consensus"}}
+    return [
+        kind for kind, names in kinds.items() if not names & set(changes) and not (kind == "mode" and mode is not None)
+    ]
 
 
 def plugins_in_use(

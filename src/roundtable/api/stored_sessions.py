@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, Unpack
 
+from roundtable._core.arguments import explains_arguments
 from roundtable.api.checks import check_whole
 from roundtable.errors import ConfigurationError
 
@@ -59,6 +60,7 @@ def check_running(running: RunningCalls) -> RunningCalls:
     return running
 
 
+@explains_arguments
 class StoredSessions(ABC):
     """Methods to resume, control, find, copy and remove stored sessions; base class of `Roundtable`."""
 
@@ -92,6 +94,8 @@ class StoredSessions(ABC):
         budget: Budget | None = None,
         deadline_s: float | None = None,
         on_change: OnChange = "error",
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
     ) -> DebateHandle:
         """Continue a stored session in the background, while the table is entered.
 
@@ -105,6 +109,8 @@ class StoredSessions(ABC):
             budget: As for `resume`.
             deadline_s: As for `debate`.
             on_change: As for `resume`.
+            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `extend` and
@@ -126,6 +132,7 @@ class StoredSessions(ABC):
             (1, 2)
         """
         begin = self._starter("start_resume")
+        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
         prepared = await self._debates.prepare_resume(
             session_id,
             rounds=rounds,
@@ -136,6 +143,7 @@ class StoredSessions(ABC):
             budget=budget,
             deadline_s=deadline_s,
             on_change=on_change,
+            patience=patience,
         )
         return begin(prepared)
 
@@ -279,6 +287,8 @@ class StoredSessions(ABC):
         at_round: int,
         step: bool = False,
         context_results: Sequence[ContextResult] = (),
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
         **changes: Unpack[DebateOptions],
     ) -> DebateHandle:
         """Fork a session as `fork` does, and run the new session in the background, while the table is entered.
@@ -291,6 +301,8 @@ class StoredSessions(ABC):
             at_round: Last round that both sessions share; 0 shares only the question.
             step: Whether to run only one round; `start_resume` runs the next round.
             context_results: As for `fork`.
+            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage.
             changes: As for `fork`.
 
         Raises:
@@ -314,7 +326,64 @@ class StoredSessions(ABC):
             ([1, 2], 2)
         """
         begin = self._starter("start_fork")
-        return begin(await self._debates.prepare_fork(session_id, at_round, context_results, changes, step=step))
+        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        return begin(
+            await self._debates.prepare_fork(
+                session_id, at_round, context_results, changes, step=step, patience=patience
+            )
+        )
+
+    async def reread(self, session_id: str) -> DebateResult:
+        """Read the answers of a completed debate again, by the present rules, and store a new session.
+
+        The other session does not change, and no model is called. A session keeps the readings that it was stored with;
+        this method shows what the rules of this version find in the same answers, also in sessions of versions that
+        stored no readings. If the answers of a round now say something else, its agreement is measured again without a
+        model (by equal answers, options, and what the agents declared), and the decision rule counts again. Other
+        rounds keep their figures, and so do decisions by judges and by votes on the answers. The end of the debate
+        stays the same too. The usage of the new session is 0: the cost stays with the other session.
+
+        Answers to closed questions keep their readings, since only the answer was stored, not its text; so do votes.
+
+        Args:
+            session_id: Which session.
+
+        Raises:
+            SessionNotFound: No session has this id.
+            SessionConflict: The session is not completed.
+            ConfigurationError: The session is a team conversation.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.testing import scripted_agents
+            >>> async def main():
+            ...     table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+            ...     first = await table.debate("Tea or coffee?", rounds=1)
+            ...     again = await table.reread(first.session_id)
+            ...     return again.answer, again.usage.calls, again.session_id != first.session_id
+            >>> anyio.run(main)
+            ('Tea', 0, True)
+        """
+        await self._load()
+        from secrets import token_hex
+
+        from roundtable.engine.reread import reread_session
+        from roundtable.record import store_whole
+
+        wiring = self.wiring
+        record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        modes, mode = wiring.engine.modes, record.config.mode
+        new, read = await reread_session(
+            record,
+            events,
+            token_hex(16),
+            groupthink=not modes.has_mode(mode) or modes.get_mode(mode).needs_groupthink_detection,
+            rules=wiring.catalog.rules,
+            now=wiring.sessions.clock.now(),
+        )
+        await store_whole(wiring.storage, new, read)
+        return await self._debates.load(new.id)
 
     async def rerun(
         self,
@@ -489,8 +558,8 @@ class StoredSessions(ABC):
 
         Args:
             session_id: Which session.
-            running: What happens to running calls: they finish first (`"settle"`), so that their cost is not lost; or
-                they are cancelled (`"cancel"`) and made again on `resume`.
+            running: What happens to running calls: they have 60 seconds to finish (`"settle"`), so that their cost is
+                not lost; or they are cancelled at once (`"cancel"`). Cancelled calls are made again on `resume`.
 
         Raises:
             SessionNotFound: No session has this id.
@@ -505,7 +574,8 @@ class StoredSessions(ABC):
 
         Args:
             session_id: Which session.
-            running: What happens to running calls: they are cancelled (`"cancel"`), or they finish first (`"settle"`).
+            running: What happens to running calls: they are cancelled (`"cancel"`), or they have 60 seconds to finish
+                (`"settle"`).
 
         Raises:
             SessionNotFound: No session has this id.
@@ -518,11 +588,38 @@ class StoredSessions(ABC):
     async def session(self, session_id: str) -> DebateResult:
         """Return the current result of a stored session; no model is called.
 
+        While the session runs, here or in another process, `status` is `running` and the result contains what is known
+        so far: its `answer` is interim, and later rounds may change it. If the storage does not know who runs a session
+        (see `roundtable.protocols.Leases`), the status is `partial` instead.
+
         Raises:
             SessionNotFound: No session has this id.
         """
         await self._load()
         return await self._debates.load(session_id)
+
+    async def prompt_texts(self, session_id: str) -> dict[str, str]:
+        """Return the texts of the mode's instructions with which a session started.
+
+        The storage keeps each text once for all sessions. Sessions of earlier versions, sessions that were imported
+        into another storage, and modes without a file of instructions have no texts here.
+
+        Args:
+            session_id: Which session.
+
+        Returns:
+            The texts as JSON, by the name of their file, such as `"delphi"`.
+
+        Raises:
+            SessionNotFound: No session has this id.
+
+        Example:
+            ```python
+            texts = await table.prompt_texts(result.session_id)
+            ```
+        """
+        await self._load()
+        return await self.wiring.sessions.prompt_texts(session_id)
 
     async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
         """List stored sessions, newest first: all of them, or as many as the `limit` of the filter allows.
@@ -533,6 +630,9 @@ class StoredSessions(ABC):
         await self._load()
         from roundtable.types import SessionFilter
 
+        if not isinstance(wanted, SessionFilter | None):
+            msg = f"sessions() takes a SessionFilter, not {wanted!r}"
+            raise ConfigurationError(msg, hint='Write sessions(SessionFilter(status="paused")).')
         wanted = wanted or SessionFilter()
         if "limit" in wanted.model_fields_set:
             return await self.wiring.sessions.summaries(wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
+from roundtable._core.arguments import explains_arguments
 from roundtable.api.converse import TeamTable
 from roundtable.api.files import SessionFiles
 from roundtable.api.stored_sessions import NEEDED, StoredSessions
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Roundtable", "debate"]
 
 
+@explains_arguments
 class Roundtable(SessionFiles, StoredSessions, TeamTable):
     """A table at which agents debate: the main object of the library.
 
@@ -303,7 +305,15 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             metadata=metadata,
         )
 
-    async def debate_once(self, session_id: str, topic: str, **options: Unpack[DebateOptions]) -> DebateResult:
+    async def debate_once(
+        self,
+        session_id: str,
+        topic: str,
+        *,
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
+        **options: Unpack[DebateOptions],
+    ) -> DebateResult:
         """Run a debate at most once under an id that you choose; a second call continues it or returns its result.
 
         This is for programs that may be stopped at any time, and for queues that may deliver a job twice. Stored
@@ -313,6 +323,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             session_id: Id of the session, such as the id of a job: 1 to 200 characters, without slashes and
                 backslashes.
             topic: The question.
+            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage.
             options: Options, as for `debate`. They apply when the session begins. Later calls use the options stored in
                 the session, except for `budget` and `deadline_s`. If the session began with agents or a mode as
                 objects, pass them again after a restart; they are used again.
@@ -335,7 +347,8 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             ('job-17', True)
         """
         await self._load(options.get("agents"))
-        return await self._debates.debate_once(session_id, topic, **options)
+        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        return await self._debates.debate_once(session_id, topic, patience=patience, **options)
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate, as JSON: its settings and its agents; see `debate` for the arguments.
@@ -364,6 +377,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         name: str | None = None,
         on: DebateQueue | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        complete_rounds: bool = True,
+        outage_s: float = 600.0,
+        adapt: bool = True,
         **options: Unpack[DebateOptions],
     ) -> Results:
         """Run a debate of every question in every mode, a few at a time, and return all results.
@@ -372,11 +388,18 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         again with the same `name`, only the missing part is run: results of debates that ended are read from the
         storage, and interrupted debates continue. If another process currently runs a debate, this call waits for it.
 
+        Where an agent fails because of its provider, the debate waits before anybody reads the incomplete round, lets
+        the next debates run, and then asks only this agent again. During an outage (a rate limit, an open circuit
+        breaker, no connection) it waits up to `outage_s` seconds; after any other failure, once. Then it goes on
+        without the agent. Waits end at the deadline and the budget of the debate, and are listed in
+        `DebateResult.waits`.
+
         Args:
             topics: The questions: texts, `DebateRequest`s, or mappings with `topic` and options. Options of a question
                 take precedence over `options`. A question with a `mode` is debated only in this mode.
             modes: Debate modes, by name or as objects.
-            concurrency: Maximum number of concurrent debates, 1 to 1000; the table also limits concurrent calls.
+            concurrency: Maximum number of concurrent debates, 1 to 1000, without those that wait for a provider; the
+                table also limits concurrent calls.
             on_error: What to do when a debate fails: add it to `Results.failures` (`"record"`), or end the other
                 debates and raise its error (`"raise"`).
             name: Name of these debates, 1 to 80 letters, digits, hyphens and underscores. A debate with other options,
@@ -384,12 +407,20 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 change.
             on: A `roundtable.fleet.Fleet` that runs the debates on all its workers. It needs `name`, and options that
                 are plain data.
-            on_progress: Plain function, called whenever a debate has ended; `roundtable.bench.print_progress` shows a
-                line. A function that raises an error is not called again.
+            on_progress: Plain function, called whenever a debate has ended, begins to wait or continues;
+                `roundtable.bench.print_progress` shows a line. A function that raises an error is not called again.
+            complete_rounds: Whether a round waits for every agent. With `False`, a round goes on without an agent
+                whose provider fails, and a debate waits only where too few agents are left.
+            outage_s: Most seconds that a debate waits in each outage, at least 0.
+            adapt: Whether the number of concurrent debates is halved when a provider answers that there are too many
+                calls, and grows again up to `concurrency`. `Progress.at_once` shows it.
             options: Options of all debates, as for `debate`, without `mode`.
 
+        With `on`, the workers decide how long they wait.
+
         Raises:
-            ConfigurationError: An argument is not valid; no model was called.
+            ConfigurationError: An argument is not valid; no model was called. The message names the row of a question
+                that is not valid.
             RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
 
         Example:
@@ -403,6 +434,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         """
         await self._load(options.get("agents"))
         from roundtable.api.many import ManyDebates
+        from roundtable.api.slots import BatchPatience
         from roundtable.results.many import Results
 
         many = ManyDebates(
@@ -414,6 +446,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             on=on,
             on_progress=on_progress,
             options=options,
+            patience=BatchPatience(complete_rounds, outage_s, adapt),
         )
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
@@ -426,6 +459,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         concurrency: int = 8,
         on_error: OnError = "record",
         on_progress: Callable[[Progress], None] | None = None,
+        complete_rounds: bool = True,
+        outage_s: float = 600.0,
+        adapt: bool = True,
     ) -> Results:
         """Continue the unfinished debates of many, a few at a time, and return all results in the same order.
 
@@ -440,8 +476,10 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             deadline_s: Seconds that each debate has for this run.
             concurrency: Maximum number of concurrent debates, 1 to 1000.
             on_error: What to do when a debate fails, as for `debate_many`.
-            on_progress: Plain function, called whenever a debate has ended; `total` is the number of debates that
-                continue.
+            on_progress: Plain function, called as for `debate_many`; `total` is the number of debates that continue.
+            complete_rounds: As for `debate_many`.
+            outage_s: As for `debate_many`.
+            adapt: As for `debate_many`.
 
         Raises:
             ConfigurationError: An argument is not valid; no model was called.
@@ -461,6 +499,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         """
         await self._load(None)
         from roundtable.api.many import ManyResumes
+        from roundtable.api.slots import BatchPatience
         from roundtable.results.many import Results
 
         many = ManyResumes(
@@ -470,6 +509,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             concurrency=concurrency,
             on_error=on_error,
             on_progress=on_progress,
+            patience=BatchPatience(complete_rounds, outage_s, adapt),
         )
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
@@ -500,7 +540,15 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         return DebateStream(lambda: self._debates.prepare(topic, **options), lambda: self._tasks("stream"))
 
-    async def start(self, topic: str, *, step: bool = False, **options: Unpack[DebateOptions]) -> DebateHandle:
+    async def start(
+        self,
+        topic: str,
+        *,
+        step: bool = False,
+        complete_rounds: bool = False,
+        outage_s: float = 600.0,
+        **options: Unpack[DebateOptions],
+    ) -> DebateHandle:
         """Start a debate in the background, while the table is entered; see `debate` for the other arguments.
 
         Leaving the table's block pauses the debate.
@@ -508,12 +556,15 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         Args:
             topic: The question.
             step: Whether to run only the first round; `start_resume` runs the next round.
+            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `debate`.
         """
         begin = self._starter("start")
-        return begin(await self._debates.prepare(topic, step=step, **options))
+        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        return begin(await self._debates.prepare(topic, step=step, patience=patience, **options))
 
     def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:
         """Return a function that runs a prepared session in the background."""
@@ -576,6 +627,16 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         return self.wiring.models.get(*split_model_name(name))
 
+    def reset_breakers(self) -> None:
+        """Close all circuit breakers, so that the next call to every provider is made.
+
+        Use this when you know that a provider is back, or after you raised a quota. Refused keys are tried again too.
+
+        Example:
+            >>> Roundtable(["scripted:replies.json"], storage="memory://").reset_breakers()
+        """
+        self.wiring.models.gateway.reset_breakers()
+
     async def aclose(self) -> None:
         """Release connections, models and files; idempotent. The table can be used again afterwards."""
         wiring, self._wiring, self._loaded_debates = self._wiring, None, None
@@ -606,6 +667,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             await self.aclose()
 
 
+@explains_arguments
 async def debate(
     topic: str,
     *,

@@ -13,13 +13,17 @@ from roundtable.analysis.decision import own_vote
 from roundtable.bench.statistics import exact_mean
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import conformity, flip_rate, transitions
+from roundtable.parsing import read_reply
+from roundtable.reading import ABSTAIN, Asked, read_answer, read_parts
 from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
+from roundtable.scoring.normalisation import match_option
 from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
     from roundtable.bench.questions import Question
+    from roundtable.reading import Part
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, RoundRecord
+    from roundtable.types import AgentResponse, Reading, RoundRecord
 
 __all__ = [
     "BASELINES",
@@ -30,23 +34,39 @@ __all__ = [
     "StudyAnswer",
     "answers_of",
     "extract_last",
+    "read_option",
 ]
 
 Extract: TypeAlias = Callable[[str], str | None]
-"""A function that takes a position and returns the answer in it, or `None` if there is none."""
-
-_NUMBER: Final = r"(?<!\w)[-+\u2212]?\d+(?:,\d{3})*(?:\.\d+)?(?:/\d+)?"
+"""A function that returns the answer in a position or in a whole reply in prose; `None` if there is none."""
 
 BASELINES: Final = ("single", "self-consistency", "independent-vote")
 """The baselines of a debate: one answer of one agent, many answers of one agent, and answers of all agents in turn."""
 
 
+@dataclass(frozen=True, slots=True)
+class _NumberReader:
+    """The reader of numbers, as an `extract` function of a study."""
+
+    def __call__(self, text: str) -> str | None:
+        return _value(read_reply(text, _NUMBER))
+
+
+_NUMBER: Final = Asked("number")
+
+
+def _value(reading: Reading) -> str | None:
+    """Return the answer that was read; `None` if it was not read for certain, or if it abstains."""
+    return reading.value if reading.certainty == "certain" and reading.value != ABSTAIN else None
+
+
 def extract_last(pattern: str) -> Extract:
-    r"""Create an `extract` function for a study, which returns the last match of a pattern, or the match's first group.
+    r"""Create an `extract` function for a study: the reader of numbers, or the last match of a pattern.
 
     Args:
-        pattern: A regular expression that ignores letter case; `"number"` matches numbers such as 408, -1/2 and
-            1,024.5.
+        pattern: `"number"` reads the number that a text gives as its answer, as debates do: `408` of *17 x 24 is 408*,
+            *408, because 17 x 20 = 340* and `\boxed{408}`. Otherwise, a regular expression that ignores letter case;
+            the result is its last match, or the first group of it.
 
     Raises:
         ConfigurationError: The pattern is not a regular expression.
@@ -57,8 +77,10 @@ def extract_last(pattern: str) -> Extract:
         >>> extract_last("number")("I do not know.") is None
         True
     """
+    if pattern == "number":
+        return _NumberReader()
     try:
-        expression = re.compile(_NUMBER if pattern == "number" else pattern, re.IGNORECASE)
+        expression = re.compile(pattern, re.IGNORECASE)
     except (re.error, TypeError) as error:
         msg = f"the extract pattern {pattern!r} is not a regular expression: {error}"
         raise ConfigurationError(msg, cause=error) from error
@@ -68,6 +90,23 @@ def extract_last(pattern: str) -> Extract:
         return matches[-1][1 if expression.groups else 0] if matches else None
 
     return extract
+
+
+def read_option(answer: str, options: Sequence[str], normalise: Normalise) -> str | None:
+    """Return the only option that an answer means; `None` if it means none, or may mean several.
+
+    Args:
+        answer: An answer, or the right one: an option, its label, or a text that states it.
+        options: The options.
+        normalise: How spellings are compared.
+
+    Example:
+        >>> from roundtable.bench.arms import read_option
+        >>> read_option("(b)", ("A) Lisbon", "B) Porto"), "casefold"), read_option("co", ("CO", "Co"), "casefold")
+        ('B) Porto', None)
+    """
+    option = match_option(answer, options, normalise)
+    return _value(read_reply(answer, Asked("choice", tuple(options)))) if option is None and options else option
 
 
 class Moves(Value):
@@ -173,45 +212,82 @@ class Reader:
     def read(self, response: AgentResponse) -> str | None:
         """Return the answer in a position: its option, the result of `extract`, the bottom line, or the whole position.
 
-        An abstention is `None`.
+        An abstention is `None`, and so is an answer that was not read for certain.
 
         Raises:
             ConfigurationError: `extract` raised an exception, or returned neither a text nor `None`.
         """
         if self.question.options is not None:
             return response.choice
+        if isinstance(self.extract, _NumberReader):
+            return _value(_number_reading(response))
         if self.extract is None:
+            if response.is_unread:
+                return None
             line = response.bottom_line or response.position
             return None if is_abstention(line) else line
+        text = _whole_text(response)
         try:
-            answer = self.extract(response.position)
+            answer = self.extract(text)
         except Exception as error:
-            msg = f"extract failed on {response.position[:80]!r}: {type(error).__name__}: {error_text(error)}"
+            msg = f"extract failed on {text[:80]!r}: {type(error).__name__}: {error_text(error)}"
             raise ConfigurationError(msg, cause=error) from error
         if answer is not None and not isinstance(answer, str):
-            raise ConfigurationError(f"extract returned {answer!r} for {response.position[:80]!r}, not a text or None")
+            raise ConfigurationError(f"extract returned {answer!r} for {text[:80]!r}, not a text or None")
         return answer
 
     def right(self, answer: str | None) -> bool:
         """Check whether an answer is right."""
-        key_of = normaliser(self.normalise)
-        return answer is not None and key_of(answer) == key_of(self.question.gold)
+        return answer is not None and self._key(answer) == self._key(self.question.gold)
+
+    def _key(self, answer: str) -> str:
+        """Return a key that equal answers share: the option or number in an answer, else its normalised spelling."""
+        if (option := read_option(answer, self.question.options or (), self.normalise)) is not None:
+            return option
+        number = _value(read_reply(answer, _NUMBER)) if isinstance(self.extract, _NumberReader) else None
+        return normaliser(self.normalise)(answer) if number is None else number
 
     def count(self, arm: str, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
-        """Count answers by the decision rule of the study."""
+        """Count answers by the decision rule of the study.
+
+        As in a debate, nothing wins that answers that were given and could not be read could have overturned.
+
+        Args:
+            arm: The arm.
+            responses: The answers.
+            usage: Usage of the answers.
+        """
         ballots = [Choice(self.read(response), confidence=response.confidence) for response in responses]
-        options = self.question.options
-        winner = decide(ballots, rule=self.decide, options=options, normalise=self.normalise).winner
+        voters = [f"{index}" for index in range(len(ballots))]
+        unread = [
+            voter
+            for voter, ballot, response in zip(voters, ballots, responses, strict=True)
+            if ballot.option is None and self._is_unread(response)
+        ]
+        winner = decide(
+            ballots,
+            rule=self.decide,
+            options=self.question.options,
+            normalise=self.normalise,
+            voters=voters,
+            unread=unread,
+        ).winner
         return self.answer(arm, winner, responses, usage)
+
+    def _is_unread(self, response: AgentResponse) -> bool:
+        """Check whether an answer without a vote was given and could not be read, so that it does not abstain."""
+        if self.question.options is None and isinstance(self.extract, _NumberReader):
+            return _number_reading(response).certainty != "certain"
+        return response.is_unread
 
     def answer(self, arm: str, winner: str | None, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
         """Create the answer of an arm, with the mean confidence of the agents that gave it."""
-        ballots, key_of = tuple(self.read(response) for response in responses), normaliser(self.normalise)
-        votes = [None if ballot is None else key_of(ballot) for ballot in ballots]
+        ballots = tuple(self.read(response) for response in responses)
+        votes = [None if ballot is None else self._key(ballot) for ballot in ballots]
         confidences = [
             response.confidence
             for response, vote in zip(responses, votes, strict=True)
-            if winner and vote == key_of(winner)
+            if winner and vote == self._key(winner) and response.confidence is not None
         ]
         return StudyAnswer(
             question_id=self.question.id,
@@ -226,14 +302,17 @@ class Reader:
     def moves(self, result: DebateResult) -> Moves:
         """Count how the debate changed the answers of the agents."""
         rounds = [
-            {response.agent_id: self.read(response) for response in record.responses}
+            {
+                response.agent_id: None if (answer := self.read(response)) is None else self._key(answer)
+                for response in record.responses
+            }
             for record in _complete_rounds(result)
         ]
         if len(rounds) < 2:
             return Moves()
-        change = transitions(rounds[0], rounds[-1], self.question.gold, normalise=self.normalise)
-        flips, pairs = _counts(flip_rate(rounds, normalise=self.normalise))
-        followed, contested = _counts(conformity(rounds, normalise=self.normalise))
+        change = transitions(rounds[0], rounds[-1], self._key(self.question.gold), normalise="exact")
+        flips, pairs = _counts(flip_rate(rounds, normalise="exact"))
+        followed, contested = _counts(conformity(rounds, normalise="exact"))
         return Moves(
             kept_right=change.kept_right,
             right_to_wrong=change.right_to_wrong,
@@ -244,6 +323,24 @@ class Reader:
             contested=contested,
             followed=followed,
         )
+
+
+def _whole_text(response: AgentResponse) -> str:
+    """Return the position or, of an answer in prose, the whole reply; an answer to a closed question is only itself."""
+    if response.reading is not None and response.reading.asked_again and response.reading.certainty == "certain":
+        return response.reading.value or ""
+    is_prose = response.reading is not None and response.reading.place == "reply"
+    return (response.reasoning or response.position) if is_prose else response.position
+
+
+def _number_reading(response: AgentResponse) -> Reading:
+    """Read an answer as a number: a reply in prose as a whole, else its bottom line and its position."""
+    if response.reading is not None and (response.reading.place == "reply" or response.reading.asked_again):
+        return read_answer(_whole_text(response), _NUMBER)
+    parts: dict[Part, str] = {"position": response.position}
+    if response.bottom_line is not None:
+        parts["bottom_line"] = response.bottom_line
+    return read_parts(_NUMBER, parts)
 
 
 def _counts(share: Measure) -> tuple[int, int]:

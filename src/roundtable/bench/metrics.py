@@ -168,7 +168,7 @@ def interaction_score(found: InteractionMetrics) -> float:
 def measure_content(rounds: Sequence[Sequence[AgentResponse]]) -> ContentMetrics:
     """Measure the content of the answers of all rounds."""
     answers = [answer for round_responses in rounds for answer in round_responses]
-    confidences = [answer.confidence for answer in answers]
+    confidences = [answer.confidence for answer in answers if answer.confidence is not None]
     tools: dict[str, float] = {}
     for answer in answers:
         tools[answer.agent_id] = tools.get(answer.agent_id, 0) + len(answer.tool_calls)
@@ -400,10 +400,12 @@ class MetricsCollector:
             (number, measured.responses) for number, measured in sorted(self._rounds.items()) if measured.responses
         ]
         for (_, before), (number, now) in pairwise(answered):
-            moved = round(
-                abs(fmean(response.confidence for response in now) - fmean(response.confidence for response in before)),
-                9,
-            )
+            means = [
+                [response.confidence for response in responses if response.confidence is not None]
+                for responses in (before, now)
+            ]
+            # Without stated confidences, the answers alone show whether the debate has converged.
+            moved = round(abs(fmean(means[1]) - fmean(means[0])), 9) if all(means) else 0.0
             is_late_enough = number >= self._min_convergence_rounds
             if is_late_enough and moved < _MAX_CONFIDENCE_CHANGE and self._is_unmoved(before, now):
                 return number

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
-from roundtable.results.plots import COLOURS, MARKERS, legend_below, new_axes, plain_label, write_caption
+from roundtable.results.plots import COLOURS, MARKERS, colours_of, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from roundtable.bench.report import CategoryReport, Price, PricePoint, StudyReport
+    from roundtable.bench.report import ArmReport, Calibration, CategoryReport, Price, PricePoint, StudyReport
     from roundtable.bench.statistics import Interval
 
 __all__ = ["StudyPictures", "drawable"]
@@ -26,8 +26,8 @@ _WIDE: Final = 8.8
 """Width of pictures with long labels, in inches."""
 _NARROW: Final = 60
 """Maximum characters in a line of their captions."""
-_STEP: Final = 0.02
-"""Distance between arms with the same price, as a share of the width."""
+_LEAST_ANSWERS: Final = 5
+"""Least number of answers for which the picture of calibration joins a bin to its curve."""
 _SHARES: Final = "share of questions answered correctly"
 _UNITS: Final = {"calls": "calls", "tokens": "tokens", "usd": "US dollars"}
 
@@ -85,20 +85,35 @@ class StudyPictures:
         Raises:
             ConfigurationError: matplotlib is not installed.
         """
-        arms = self._report.arms
-        ax = ax or new_axes(1.5 + 0.32 * len(arms), _WIDE)
-        for row, arm in enumerate(arms):
+        groups = self._different_arms()
+        ax = ax or new_axes(1.5 + 0.32 * len(groups), _WIDE)
+        for row, (arm, *_) in enumerate(groups):
             colour = COLOURS[0] if arm.arm in self._report.modes else _GREY
             _range(ax, row, arm.accuracy, arm.interval, colour)
-        _rows(ax, [f"{arm.arm}  ({arm.correct} of {arm.questions})" for arm in arms])
+        names = [_joined_name([arm.arm for arm in arms]) for arms in groups]
+        _rows(
+            ax,
+            [f"{name}  ({arms[0].correct} of {arms[0].questions})" for name, arms in zip(names, groups, strict=True)],
+        )
         ax.set(xlabel=_SHARES, xlim=(-0.02, 1.02))
-        questions = counted(arms[0].questions, "question")
+        questions = counted(groups[0][0].questions, "question")
         return write_caption(
             ax,
             "Accuracy of each arm",
             f"{questions} in every arm; bars: 95 % Wilson intervals; blue: debates",
             chars=_NARROW,
         )
+
+    def _different_arms(self) -> list[list[ArmReport]]:
+        """Return the arms, together those baselines of one kind with the same answers, as for equal prices."""
+        given: dict[str, list[object]] = {}
+        for answer in self._report.answers:
+            given.setdefault(answer.arm, []).append((answer.question_id, answer.answer, answer.correct))
+        groups: dict[object, list[ArmReport]] = {}
+        for arm in self._report.arms:
+            kind, _, mode = arm.arm.partition(" as ")
+            groups.setdefault((kind, *given[arm.arm]) if mode else arm.arm, []).append(arm)
+        return [*groups.values()]
 
     def differences(self, ax: Axes | None = None) -> Axes:
         """Draw the difference of each comparison with its paired 95 % interval. The data are in `report.pairs`.
@@ -142,34 +157,39 @@ class StudyPictures:
         ax = ax or new_axes(4.0 + 0.2 * math.ceil(len(points) / 2))
         best = [point for point in points if point.on_frontier]
         ax.plot([point.price for point in best], [point.accuracy for point in best], color="black", linewidth=1)
-        width = (points[-1].price - points[0].price) or 1.0
-        for number, point in enumerate(points):
-            equals = [other for other in points if other.price == point.price]
-            shift = _STEP * width * (equals.index(point) - (len(equals) - 1) / 2)
-            self._point(ax, point, number, point.price + shift)
+        groups: dict[tuple[float, float], list[PricePoint]] = {}
+        for point in points:
+            groups.setdefault((point.price, point.accuracy), []).append(point)
+        colours = colours_of(len(groups))
+        for number, equals in enumerate(groups.values()):
+            crowded = sum(price == equals[0].price for price, _ in groups) > 1
+            self._point(ax, equals, number, colours[number], crowded=crowded)
         ax.set(xlabel=f"{_UNITS[price]} for each question", ylabel=_SHARES)
         legend_below(ax, ncols=2)
         questions = counted(points[0].questions, "question")
         return write_caption(
             ax,
             "Accuracy and price",
-            f"{questions} in every arm; bars: 95 % Wilson intervals; line: best for its price;"
-            " equal prices are drawn side by side",
+            f"{questions} in every arm; line: best for its price; bars: 95 % Wilson intervals, of arms that alone have"
+            " their price; arms with the same price and accuracy share a mark",
         )
 
-    def _point(self, ax: Axes, point: PricePoint, number: int, x: float) -> None:
-        colour = COLOURS[number % len(COLOURS)]
-        ax.errorbar(
-            [x],
+    def _point(self, ax: Axes, equals: Sequence[PricePoint], number: int, colour: str, *, crowded: bool) -> None:
+        """Draw arms with the same price and accuracy as one mark."""
+        point = equals[0]
+        if not crowded:  # intervals at the same price would hide each other
+            ax.plot(
+                [point.price] * 2, [point.interval.low, point.interval.high], color=colour, linewidth=1.5, alpha=0.5
+            )
+        ax.plot(
+            [point.price],
             [point.accuracy],
-            yerr=[[point.accuracy - point.interval.low], [point.interval.high - point.accuracy]],
             color=colour,
             marker=MARKERS[number % len(MARKERS)],
             markersize=8,
             markerfacecolor=colour if point.on_frontier else "white",
-            capsize=3,
             linestyle="none",
-            label=plain_label(point.arm, _NAME_CHARS),
+            label=plain_label(_joined_name([equal.arm for equal in equals]), _NAME_CHARS),
         )
 
     def calibration(self, *arms: str, ax: Axes | None = None) -> Axes:
@@ -191,26 +211,18 @@ class StudyPictures:
             raise ConfigurationError("there is no calibration to draw: no answer has a confidence")
         ax = ax or new_axes(4.4 + 0.2 * len(curves))
         ax.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle=":", label="calibrated")
+        colours = colours_of(len(curves))
         for number, curve in enumerate(curves):
-            colour, shift = COLOURS[number % len(COLOURS)], 0.008 * (number - (len(curves) - 1) / 2)
-            ax.errorbar(
-                [reliability_bin.confidence + shift for reliability_bin in curve.bins],
-                [reliability_bin.accuracy for reliability_bin in curve.bins],
-                yerr=[
-                    [reliability_bin.accuracy - reliability_bin.interval.low for reliability_bin in curve.bins],
-                    [reliability_bin.interval.high - reliability_bin.accuracy for reliability_bin in curve.bins],
-                ],
-                color=colour,
-                marker=MARKERS[number % len(MARKERS)],
-                capsize=3,
-                linewidth=1,
-                label=f"{plain_label(curve.arm, _NAME_CHARS)}: ECE {curve.error:.2f}, n = {curve.answers}",
-            )
+            _curve(ax, curve, number, colours[number], with_intervals=len(curves) == 1)
         ax.set(xlabel="mean confidence of the answers in a bin", ylabel="share of right answers in the bin")
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         legend_below(ax)
+        bars = "; bars: 95 % Wilson intervals" if len(curves) == 1 else ""
         return write_caption(
-            ax, "Calibration", "below the diagonal: too confident; ten bins of equal width; bars: 95 % Wilson intervals"
+            ax,
+            "Calibration",
+            "below the diagonal: too confident; ten bins of equal width, the larger the mark, the more answers; hollow:"
+            f" fewer than {_LEAST_ANSWERS} answers, which show little{bars}",
         )
 
     def movement(self, ax: Axes | None = None) -> Axes:
@@ -279,6 +291,46 @@ class StudyPictures:
         ax.set(xlabel=_SHARES, xlim=(-0.02, 1.02))
         legend_below(ax, ncols=3)
         return write_caption(ax, "Accuracy by category", "bars: 95 % Wilson intervals; n: questions of the category")
+
+
+def _joined_name(arms: Sequence[str]) -> str:
+    """Return one name for several arms; the kind of baseline is named once.
+
+    Example:
+        >>> _joined_name(["self-consistency as delphi", "self-consistency as council", "single"])
+        'self-consistency as delphi, council; single'
+    """
+    kinds: dict[str, list[str]] = {}
+    for arm in arms:
+        kind, _, mode = arm.partition(" as ")
+        kinds.setdefault(kind, []).append(mode)
+    return "; ".join(f"{kind} as {', '.join(modes)}" if all(modes) else kind for kind, modes in kinds.items())
+
+
+def _curve(ax: Axes, curve: Calibration, number: int, colour: str, *, with_intervals: bool) -> None:
+    """Draw a reliability curve: a mark for each bin, at its mean confidence; its area shows the number of answers."""
+    most = max(reliability_bin.answers for reliability_bin in curve.bins)
+    joined = [each for each in curve.bins if each.answers >= _LEAST_ANSWERS]
+    ax.plot([each.confidence for each in joined], [each.accuracy for each in joined], color=colour, linewidth=1)
+    for each in curve.bins:
+        ax.scatter(
+            [each.confidence],
+            [each.accuracy],
+            s=20 + 100 * each.answers / most,
+            color=colour if each.answers >= _LEAST_ANSWERS else "none",
+            edgecolors=colour,
+            marker=MARKERS[number % len(MARKERS)],
+            zorder=3,
+        )
+        if with_intervals and each.answers >= _LEAST_ANSWERS:
+            ax.plot([each.confidence] * 2, [each.interval.low, each.interval.high], color=colour, alpha=0.5)
+    ax.plot(
+        [],
+        [],
+        color=colour,
+        marker=MARKERS[number % len(MARKERS)],
+        label=f"{plain_label(curve.arm, _NAME_CHARS)}: ECE {curve.error:.2f}, n = {curve.answers}",
+    )
 
 
 def _range(ax: Axes, row: float, value: float, interval: Interval, colour: str, *, hollow: bool = False) -> None:

@@ -15,21 +15,31 @@ __all__ = ["print_progress", "progress_line"]
 _LOG_STEPS: Final = 20
 """Number of lines that a log gets in total."""
 _FAST: Final = 10
+_LONG_WAIT_S: Final = 10.0
 
 
 def print_progress(progress: Progress) -> None:
     """Write the progress to standard error: one line that changes or, in a log, a new line after every 5 %.
 
-    Pass this function as `on_progress` to `run_study` or `Roundtable.debate_many`.
+    Pass this function as `on_progress` to `run_study` or `Roundtable.debate_many`. A log also gets a line when a debate
+    begins to wait for ten seconds or longer and no other debate waits.
     """
     stream, is_last = sys.stderr, progress.ended == progress.total
     # Jupyter handles a carriage return like a terminal, but `isatty` of its stream is false.
     if stream.isatty() or type(stream).__module__.startswith("ipykernel"):
         end = "\n" if is_last else ""
         stream.write(f"\r{progress_line(progress)}\x1b[K{end}")  # the code clears the rest of a longer line
-    elif is_last or progress.ended * _LOG_STEPS // progress.total > (progress.ended - 1) * _LOG_STEPS // progress.total:
+    elif _is_logged(progress):
         stream.write(f"{progress_line(progress)}\n")
     stream.flush()
+
+
+def _is_logged(progress: Progress) -> bool:
+    """Check whether a log gets a line."""
+    if not progress.has_ended:
+        return progress.waiting == 1 and progress.wait_s >= _LONG_WAIT_S
+    ended, total = progress.ended, progress.total
+    return ended == total or ended * _LOG_STEPS // total > (ended - 1) * _LOG_STEPS // total
 
 
 def progress_line(progress: Progress) -> str:
@@ -39,15 +49,23 @@ def progress_line(progress: Progress) -> str:
         >>> from roundtable.results.many import Progress
         >>> progress_line(Progress(ended=20, total=60, failed=1, elapsed_s=30.0))
         '20 of 60 debates, 1 failed, 0 calls, 0.67 a second, 1 min left'
+        >>> progress_line(Progress(ended=0, total=2, elapsed_s=9.0, waiting=2, waiting_for="acme: could not connect"))
+        '0 of 2 debates, 0 calls, 9 s so far, 2 waiting for acme: could not connect'
     """
     parts = [f"{progress.ended:,} of {counted(progress.total, 'debate')}"]
     parts += [f"{progress.failed:,} failed"] if progress.failed else []
+    parts += [f"{progress.stored:,} stored before"] if progress.stored else []
     parts.append(counted(progress.usage.calls, "call"))
     if progress.usage.known_cost_usd:
         parts.append(f"{progress.usage.known_cost_usd:.2f} USD")
-    if progress.elapsed_s > 0:
-        rate = progress.ended / progress.elapsed_s
+    if progress.elapsed_s > 0 and progress.ran > 0:
+        rate = progress.ran / progress.elapsed_s
         parts.append(f"{rate:,.0f} a second" if rate >= _FAST else f"{rate:.2g} a second")
     left_s = progress.left_s
-    parts.append(f"{duration(progress.elapsed_s)} in all" if not left_s else f"{duration(left_s)} left")
+    if left_s:
+        parts.append(f"{duration(left_s)} left")
+    else:
+        parts.append(f"{duration(progress.elapsed_s)} {'in all' if progress.ended == progress.total else 'so far'}")
+    if progress.waiting:
+        parts.append(f"{progress.waiting:,} waiting for {progress.waiting_for}")
     return ", ".join(parts)

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from roundtable._core.strict_json import unique_names
 from roundtable.errors import ConfigurationError
-from roundtable.types import NonEmpty, Topic, Value
+from roundtable.types import NonEmpty, Topic
+from roundtable.types.argument_value import ArgumentValue
 from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _BLANK_LINES: Final = re.compile(r"\A(?:[,; \t]*\r?\n)+")
 _OPTION_SEPARATOR: Final = "|"
 
 
-class Question(Value):
+class Question(ArgumentValue):
     """A question and its right answer.
 
     Example:

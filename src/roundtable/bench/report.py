@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.words import counted, listing
 from roundtable.bench.arms import Moves, StudyAnswer
+from roundtable.bench.sample_size import sizes_for_verdicts
 from roundtable.bench.statistics import (
     Interval,
     exact_mean,
     holm_correction,
     mcnemar_test,
     paired_bootstrap,
-    questions_needed,
     questions_to_see,
     wilson_interval,
 )
@@ -60,6 +60,7 @@ Price: TypeAlias = Literal["calls", "tokens", "usd"]
 _BINS: Final = 10
 _BASELINE: Final = "single"
 _LEVEL: Final = "0.95"
+_POWER: Final = "0.8"
 _COLUMNS: Final = (
     *("questionId", "arm", "answer", "correct", "confidence", "calls", "tokens", "costUsd"),
     *("question", "gold", "category", "sessionId", "mode", "seed", "models", "promptVersion", "libraryVersion"),
@@ -189,8 +190,8 @@ class PairedReport(Value):
     verdict: StudyVerdict
     """`"better"` or `"worse"` if the interval excludes 0 and `p_corrected` is below 0.05; otherwise `"undecided"`."""
     questions_needed: int | None
-    """Number of questions that a study needs to detect this difference with a power of 0.8; `None` if there is no
-    difference."""
+    """About how many questions a study needs for a verdict on this difference: of repetitions of the study with this
+    number of questions, 80 % find the difference after Holm's correction. `None` if there is no difference."""
 
 
 class Movement(Moves):
@@ -329,8 +330,9 @@ class StudyReport(Value):
     def questions_to_see(self, difference: float, mode: str, baseline: str) -> int:
         """Return how many questions a study needs to show a difference in accuracy between two arms.
 
-        The number depends on how often these two arms disagreed in this study. Of studies with this number of
-        questions, 80 % detect such a difference. Source: R. Connor, Biometrics 43 (1987).
+        The number depends on how often these two arms disagreed in this study, and on the number of comparisons in
+        the report. Of studies with this number of questions, at least 80 % detect such a difference after Holm's
+        correction. Source: R. Connor, Biometrics 43 (1987), at the strictest level of Holm's method.
 
         Args:
             difference: The difference; `0.03` is three percentage points.
@@ -342,7 +344,8 @@ class StudyReport(Value):
             ConfigurationError: The difference is not between 0 and 1.
         """
         pair, wanted = self.compare(mode, baseline), share(difference, "difference")
-        return questions_to_see(difference, max(wanted, Fraction(pair.gained + pair.lost, self.arms[0].questions)))
+        disagreement = max(wanted, Fraction(pair.gained + pair.lost, self.arms[0].questions))
+        return questions_to_see(difference, disagreement, comparisons=len(self.pairs))
 
     @property
     def plot(self) -> StudyPictures:
@@ -539,11 +542,18 @@ def report_of(
     compared = [(mode, baseline) for mode in modes for baseline in (_BASELINE, *_baselines_of(mode))]
     compared += combinations(modes, 2)
     p_values = [mcnemar_test(*_discordant(by_arm[mode], by_arm[baseline])) for mode, baseline in compared]
+    corrected, sizes = holm_correction(p_values), _sizes(compared, by_arm)
     pairs = [
         _compare(
-            mode, baseline, by_arm, p_value=float(p_value), p_corrected=float(corrected), resample=(resamples, seed)
+            mode,
+            baseline,
+            by_arm,
+            p_value=float(p_value),
+            p_corrected=float(p_corrected),
+            resample=(resamples, seed),
+            size_needed=size,
         )
-        for (mode, baseline), p_value, corrected in zip(compared, p_values, holm_correction(p_values), strict=True)
+        for (mode, baseline), p_value, p_corrected, size in zip(compared, p_values, corrected, sizes, strict=True)
     ]
     return StudyReport(
         arms=tuple(_arm(name, arm_answers, calls) for name, arm_answers in by_arm.items()),
@@ -681,6 +691,17 @@ def _arm(name: str, answers: Sequence[StudyAnswer], single_calls: int) -> ArmRep
     )
 
 
+def _sizes(compared: Sequence[tuple[str, str]], by_arm: Mapping[str, Sequence[StudyAnswer]]) -> Sequence[int | None]:
+    """Return, for each comparison, how many questions a study needs to reach its verdict."""
+    if not compared:
+        return ()
+    differences = (
+        [new.correct - old.correct for new, old in zip(by_arm[mode], by_arm[baseline], strict=True)]
+        for mode, baseline in compared
+    )
+    return sizes_for_verdicts([*zip(*differences, strict=True)], level=Fraction(_LEVEL), power=Fraction(_POWER))
+
+
 def _compare(
     mode: str,
     baseline: str,
@@ -689,6 +710,7 @@ def _compare(
     p_value: float,
     p_corrected: float,
     resample: tuple[int, int],
+    size_needed: int | None,
 ) -> PairedReport:
     both = [(new.correct, old.correct) for new, old in zip(by_arm[mode], by_arm[baseline], strict=True)]
     gained, lost, size = both.count((True, False)), both.count((False, True)), len(both)
@@ -709,7 +731,7 @@ def _compare(
         p_value=p_value,
         p_corrected=p_corrected,
         verdict=verdict,
-        questions_needed=questions_needed(f"{gained}/{size}", f"{lost}/{size}", level=_LEVEL),
+        questions_needed=size_needed,
     )
 
 

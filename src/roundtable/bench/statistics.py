@@ -139,7 +139,9 @@ def holm_correction(p_values: Sequence[Number]) -> list[Fraction]:
     return corrected
 
 
-def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, power: Number = 0.8) -> int | None:
+def questions_needed(
+    gained: Number, lost: Number, *, level: Number = 0.95, power: Number = 0.8, comparisons: int = 1
+) -> int | None:
     """Return how many questions a study needs to detect a gain of this size.
 
     The number is `n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2`, with `d = gained + lost` and `g = gained - lost`;
@@ -150,6 +152,8 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
         lost: Share of questions that only the old arm gets right, in [0, 1].
         level: Confidence level, between 0 and 1.
         power: Share of such studies that detect the gain, between 0 and 1.
+        comparisons: Number of comparisons that the study makes, at least 1; with several, each is tested at the
+            strictest level of Holm's method.
 
     Returns:
         The number of questions, or `None` if there is no difference to detect.
@@ -162,7 +166,7 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
         (234, None)
     """
     more, less = share(gained, "gained"), share(lost, "lost")
-    tail, exact_power = tail_of(level), share(power, "power")
+    tail, exact_power = tail_of(level) / whole(comparisons, "comparisons", 1), share(power, "power")
     if more + less > 1:
         raise ConfigurationError(f"gained and lost together must be at most 1, not {gained!r} and {lost!r}")
     if not 0 < exact_power < 1:
@@ -176,7 +180,9 @@ def questions_needed(gained: Number, lost: Number, *, level: Number = 0.95, powe
     return math.ceil(Fraction(reach) ** 2 * apart / change**2)
 
 
-def questions_to_see(difference: Number, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8) -> int:
+def questions_to_see(
+    difference: Number, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8, comparisons: int = 1
+) -> int:
     """Return how many questions a study needs to detect a difference in accuracy between two arms.
 
     Args:
@@ -185,6 +191,8 @@ def questions_to_see(difference: Number, disagreement: Number, *, level: Number 
             measures it: `gained + lost`, divided by the number of its questions.
         level: Confidence level, between 0 and 1.
         power: Share of such studies that detect the difference, between 0 and 1.
+        comparisons: Number of comparisons that the study makes, at least 1; with several, each is tested at the
+            strictest level of Holm's method.
 
     Raises:
         ConfigurationError: A number is out of range.
@@ -196,11 +204,14 @@ def questions_to_see(difference: Number, disagreement: Number, *, level: Number 
     change, apart = share(difference, "difference"), share(disagreement, "disagreement")
     if not 0 < change <= apart:
         raise ConfigurationError(f"difference must be more than 0 and at most disagreement, not {difference!r}")
-    return questions_needed((apart + change) / 2, (apart - change) / 2, level=level, power=power) or 0
+    return (
+        questions_needed((apart + change) / 2, (apart - change) / 2, level=level, power=power, comparisons=comparisons)
+        or 0
+    )
 
 
 def smallest_difference(
-    questions: int, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8
+    questions: int, disagreement: Number, *, level: Number = 0.95, power: Number = 0.8, comparisons: int = 1
 ) -> Fraction | None:
     """Return the smallest difference in accuracy that a study of this size detects, in steps of 0.001.
 
@@ -209,6 +220,8 @@ def smallest_difference(
         disagreement: Share of questions that only one of the two arms gets right, in [0, 1].
         level: Confidence level, between 0 and 1.
         power: Share of such studies that detect the difference, between 0 and 1.
+        comparisons: Number of comparisons that the study makes, at least 1; with several, each is tested at the
+            strictest level of Holm's method.
 
     Returns:
         The difference; `None` if even a difference as large as the disagreement would not be detected.
@@ -222,11 +235,15 @@ def smallest_difference(
     """
     questions = whole(questions, "questions", 1)
     apart = share(disagreement, "disagreement")
+
+    def is_seen(thousandths: int) -> bool:
+        change = Fraction(thousandths, 1000)
+        return questions_to_see(change, apart, level=level, power=power, comparisons=comparisons) <= questions
+
     low, high = 0, int(apart * 1000)
-    if high == 0 or questions_to_see(Fraction(high, 1000), apart, level=level, power=power) > questions:
+    if high == 0 or not is_seen(high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        enough = questions_to_see(Fraction(middle, 1000), apart, level=level, power=power) <= questions
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if is_seen(middle) else (middle, high)
     return Fraction(high, 1000)

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 from anyio import current_time
 from pydantic import Field, ValidationError, model_validator
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.eventloop import on_thread
 from roundtable._core.functions import is_async, reporter
 from roundtable._core.words import quoted, shortened
 from roundtable.api.checks import check_job_name, check_list, check_progress, check_whole
-from roundtable.api.many import run_jobs
-from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, extract_last
+from roundtable.api.many import run_in_slots
+from roundtable.api.slots import BatchPatience, Slots
+from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, extract_last, read_option
 from roundtable.bench.experiments import read_data
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import StudyReport, report_of
@@ -74,11 +76,12 @@ class _Study:
     """Name under which debates are kept; with `None`, nothing is kept."""
     on: DebateQueue | None = None
     concurrency: int = 8
+    patience: BatchPatience = field(default_factory=BatchPatience)
     progress: _Total | None = None
     answers: dict[str, list[StudyAnswer]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
-    async def ask(self, questions: Sequence[Question]) -> None:
+    async def ask(self, questions: Sequence[Question], _: object = None) -> None:
         """Ask questions in every arm, and record why a question failed."""
         results = await self._hold([self.plan_debate(question, mode) for question in questions for mode in self.modes])
         by_question = [results[start : start + len(self.modes)] for start in range(0, len(results), len(self.modes))]
@@ -147,7 +150,14 @@ class _Study:
             return ()
         on_progress = None if self.progress is None else self.progress.part()
         results = await self.table.debate_many(
-            planned, name=self.name, on=self.on, concurrency=self.concurrency, on_progress=on_progress
+            planned,
+            name=self.name,
+            on=self.on,
+            concurrency=self.concurrency,
+            on_progress=on_progress,
+            complete_rounds=self.patience.complete_rounds,
+            outage_s=self.patience.outage_s,
+            adapt=False,  # the study adapts the number of questions
         )
         return results.held
 
@@ -182,9 +192,10 @@ def _rounds_at(price: int, debates: Sequence[DebateResult]) -> int:
 class _Total:
     """The total progress of all parts of a study."""
 
-    def __init__(self, total: int, show: Callable[[Progress], None]) -> None:
+    def __init__(self, total: int, show: Callable[[Progress], None], slots: Slots | None) -> None:
         self._total = total
         self._show = show
+        self._slots = slots
         self._begun = current_time()
         self._parts: list[Progress] = []
 
@@ -200,6 +211,13 @@ class _Total:
                     ended=sum(part.ended for part in self._parts),
                     total=self._total,
                     failed=sum(part.failed for part in self._parts),
+                    stored=sum(part.stored for part in self._parts),
+                    waiting=sum(part.waiting for part in self._parts),
+                    waiting_for=progress.waiting_for
+                    or next(filter(None, (part.waiting_for for part in self._parts)), None),
+                    wait_s=max(part.wait_s for part in self._parts),
+                    has_ended=progress.has_ended,
+                    at_once=None if self._slots is None else self._slots.at_once,
                     usage=sum((part.usage for part in self._parts), Usage()),
                     elapsed_s=current_time() - self._begun,
                 )
@@ -293,13 +311,11 @@ def _check(table: Roundtable, questions: Sequence[Question], modes: Sequence[str
     name, count = Counter(question.id for question in questions).most_common(1)[0]
     if count > 1:
         raise ConfigurationError(f"{count} questions of a study have the id {name!r}")
-    key_of = normaliser(study.normalise)
     for question in questions:
-        if question.options is not None and key_of(question.gold) not in {
-            key_of(option) for option in question.options
-        }:
+        options = question.options
+        if options is not None and read_option(question.gold, options, study.normalise) is None:
             msg = f"question {question.id!r}: the right answer {question.gold!r} is not one of its options"
-            raise ConfigurationError(msg, hint=f"Its options are: {', '.join(question.options)}.")
+            raise ConfigurationError(msg, hint=f"Its options are: {', '.join(options)}.")
     kinds = {None if question.options is None else len(question.options): question for question in questions}
     for question in kinds.values():
         for mode in modes:
@@ -334,6 +350,7 @@ def _check_settings(modes: Sequence[str], concurrency: int, extract: object, on_
     check_progress(on_progress)
 
 
+@explains_arguments
 async def run_study(
     table: Roundtable,
     questions: Sequence[Question],
@@ -345,6 +362,9 @@ async def run_study(
     study: str | None = None,
     on: DebateQueue | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    complete_rounds: bool = True,
+    outage_s: float = 600.0,
+    adapt: bool = True,
     resamples: int = 10_000,
     seed: int = 0,
     **options: Unpack[DebateOptions],
@@ -372,14 +392,20 @@ async def run_study(
         questions: Questions with their right answers.
         modes: Debate modes.
         normalise: How to find out whether two spellings are the same answer, as for `roundtable.decide`.
-        extract: Function that takes a position and returns the answer in it, for questions without options, such as
-            `extract_last("number")`. By default, the answer is the bottom line or, without one, the whole position. A
-            question for which the function fails is left out.
+        extract: Function that takes a position, or a whole reply in prose, and returns the answer in it, for questions
+            without options. `extract_last("number")` reads numbers as debates do, from the bottom line and the
+            position. By default, the answer is the bottom line or, without one, the whole position. A question for
+            which the function fails is left out.
         concurrency: Number of questions at the same time; with `on`, number of debates at the same time in each worker.
         study: Name of the study: 1 to 80 letters, digits, hyphens and underscores. If a study of this name was started
             with other questions or settings, it is rejected.
         on: A `roundtable.fleet.Fleet` whose workers run the debates. It needs `study`, and options that are plain data.
-        on_progress: Function that is called after each debate; `print_progress` shows a line.
+        on_progress: Function that is called after each debate, and when debates wait; `print_progress` shows a line.
+        complete_rounds: Whether rounds wait for agents whose providers fail, as for `Roundtable.debate_many`. Without
+            that, some debates lack agents, which biases the study.
+        outage_s: Most seconds that a debate waits in each outage.
+        adapt: Whether the number of questions at the same time is halved when a provider answers that there are too
+            many calls, and grows again up to `concurrency`.
         resamples: Number of resamples for each bootstrap interval.
         seed: Seed of the resampling.
         options: Options as for `Roundtable.debate`, except `mode` and `options`. The default of `rounds` is 2, and the
@@ -414,17 +440,22 @@ async def run_study(
         check_job_name(study)
     elif on is not None:
         raise ConfigurationError("on= needs study=, the name under which the queue keeps the debates")
-    asked = _Study(table, modes, normalise, extract, options, study, on)
+    patience = BatchPatience(complete_rounds, outage_s, adapt)
+    patience.check()
+    asked = _Study(table, modes, normalise, extract, options, study, on, patience=patience)
     _check(table, questions, modes, asked)
     if study is not None:
         await _keep(table, study, _plan(table, questions, asked))
-    if on_progress is not None:
-        asked.progress = _Total(len(questions) * (len(modes) + 2), reporter("on_progress", on_progress, logger))
     # A queue gets many questions at a time, since workers are idle until the last debate of each part ends.
     size, at_once = (1, concurrency) if on is None else (_QUEUED, 1)
     asked.concurrency = concurrency if on is not None else asked.concurrency
+    slots = Slots(at_once, adapts=adapt)
+    if on_progress is not None:
+        shown = reporter("on_progress", on_progress, logger)
+        asked.progress = _Total(len(questions) * (len(modes) + 2), shown, slots if on is None else None)
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
-    await run_jobs([partial(asked.ask, part) for part in parts], at_once=at_once)
+    with slots.follow(table.wiring.models.gateway):
+        await run_in_slots([partial(asked.ask, part) for part in parts], slots)
     answers = [answer for question in questions for answer in asked.answers.get(question.id, ())]
     # Thousands of questions take seconds, in which other debates must not wait.
     report = partial(report_of, answers, asked.failed, resamples=resamples, seed=seed)
@@ -454,8 +485,8 @@ class Study(Value):
     normalise: Literal["casefold", "exact", "numeric"] = "casefold"
     """How to find out whether two spellings are the same answer."""
     extract: NonEmpty | None = None
-    """Regular expression that finds the answer in a position; the last match counts. `number` finds the last number.
-    With `None`, the answer is the bottom line or, without one, the whole position."""
+    """Regular expression that finds the answer in a position; the last match counts. `number` reads the number
+    that a text gives as its answer. With `None`, the answer is the bottom line or, without one, the whole position."""
     resamples: Annotated[int, Field(ge=1)] = 10_000
     """Number of resamples for each bootstrap interval."""
     seed: int = 0

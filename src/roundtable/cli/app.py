@@ -41,6 +41,7 @@ from roundtable.cli.options import (
     Option,
     Options,
     Perspectives,
+    Providers,
     Quiet,
     Quorum,
     Search,
@@ -150,6 +151,7 @@ def debate(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     search: Search = None,
     fetch: Fetch = False,
@@ -186,6 +188,7 @@ def resume(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     search: Search = None,
     fetch: Fetch = False,
@@ -227,6 +230,7 @@ def extend(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     search: Search = None,
     fetch: Fetch = False,
@@ -292,6 +296,7 @@ def fork(
     fetch: Fetch = False,
     approve_tools: ApproveTools = False,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     database: Database = None,
     storage: Storage = None,
@@ -317,12 +322,17 @@ def fork(
 
 
 @app.command(name="agents")
-def list_agents(agents: Agents = None, base_url: BaseUrls = None, as_json: Json = False) -> int:
+def list_agents(
+    agents: Agents = None, base_url: BaseUrls = None, provider: Providers = None, as_json: Json = False
+) -> int:
     """List the agents that would debate, and why."""
     from roundtable.cli import plugins
 
     command_options = CommandOptions(
-        as_json=as_json, agents=split_list(agents, "--agents"), base_urls=tuple(base_url or ())
+        as_json=as_json,
+        agents=split_list(agents, "--agents"),
+        base_urls=tuple(base_url or ()),
+        endpoints=tuple(provider or ()),
     )
     return open_context(command_options, asks_people=True).run(plugins.list_agents)
 
@@ -390,6 +400,7 @@ def doctor(
     *,
     agents: Agents = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     salvage: Annotated[
         str | None,
         typer.Option(
@@ -412,6 +423,7 @@ def doctor(
         database=database,
         agents=split_list(agents, "--agents"),
         base_urls=tuple(base_url or ()),
+        endpoints=tuple(provider or ()),
     )
     return open_context(command_options).run(
         lambda context: run_checks(context) if salvage is None else save_readable(context, salvage)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from roundtable.cli.context import CommandContext, CommandOptions, open_context, split_list
-from roundtable.cli.options import Agents, Analyzer, BaseUrls, Batch, Database, Json, Mode, Quiet, Storage, Timeout
+from roundtable.cli.options import (
+    Agents,
+    Analyzer,
+    BaseUrls,
+    Batch,
+    Database,
+    Json,
+    Mode,
+    Providers,
+    Quiet,
+    Storage,
+    Timeout,
+)
 from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -58,6 +70,7 @@ def run(
     agents: Agents = None,
     analyzer: Analyzer = "auto",
     base_url: BaseUrls = None,
+    provider: Providers = None,
     timeout: Timeout = None,
     database: Database = None,
     storage: Storage = None,
@@ -98,6 +111,7 @@ def single(
     agents: Agents = None,
     analyzer: Analyzer = "auto",
     base_url: BaseUrls = None,
+    provider: Providers = None,
     timeout: Timeout = None,
     database: Database = None,
     storage: Storage = None,
@@ -152,7 +166,7 @@ _Extract = Annotated[
         "--extract",
         metavar="PATTERN",
         help="Regular expression that finds the answer in a position; the last match counts. With `number`, the answer "
-        "is the last number in the position.",
+        "is the number that the text gives as its answer.",
     ),
 ]
 _StudyName = Annotated[
@@ -202,6 +216,7 @@ def study(
     agents: Agents = None,
     analyzer: Analyzer = "semantic",
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     timeout: Timeout = None,
     database: Database = None,

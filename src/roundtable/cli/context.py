@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -230,6 +230,7 @@ class CommandOptions:
     database: str | None = None
     agents: tuple[str, ...] | None = None
     base_urls: tuple[str, ...] = ()
+    endpoints: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()
     seed: int = 0
     analyzer: str = "auto"
@@ -256,6 +257,7 @@ class CommandOptions:
             database=arguments.get("database"),
             agents=split_list(arguments.get("agents"), "--agents"),
             base_urls=tuple(arguments.get("base_url") or ()),
+            endpoints=tuple(arguments.get("provider") or ()),
             batches=split_list(arguments.get("batch"), "--batch") or (),
             seed=arguments.get("seed", 0),
             analyzer=arguments.get("analyzer", "auto"),
@@ -397,14 +399,16 @@ def make_table(
     """
     # Imported late: `--help` must not load the engine.
     from roundtable.api import Roundtable
+    from roundtable.api.endpoints import read_endpoints
     from roundtable.plugins import Plugins
     from roundtable.types import ProviderConfig
 
     urls = _base_urls(command_options.base_urls)
-    providers = {
-        name: ProviderConfig(base_url=urls.get(name), batch=name in command_options.batches)
-        for name in dict.fromkeys((*urls, *command_options.batches))
-    }
+    providers = read_endpoints(command_options.endpoints, "--provider")
+    for name in (*urls, *command_options.batches):
+        config = providers.get(name, ProviderConfig())
+        url = urls.get(name, config.base_url)
+        providers[name] = replace(config, base_url=url, batch=name in command_options.batches)
     if asks_people:
         from roundtable.cli.terminal import Terminal
         from roundtable.providers import HumanProvider
@@ -438,7 +442,9 @@ def _is_not_on_screen(record: logging.LogRecord) -> bool:
 
 
 def _tool_arguments(command_options: CommandOptions) -> Iterator[str]:
-    """Return the command-line arguments that select the agents' tools and the providers called in batches."""
+    """Return the command-line arguments that select endpoints, providers called in batches, and the agents' tools."""
+    for endpoint in command_options.endpoints:
+        yield from ("--provider", _without_secrets(endpoint))
     for provider in command_options.batches:
         yield from ("--batch", provider)
     if command_options.tools:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 
@@ -19,8 +20,10 @@ from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.plugins import offer_data
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.http.guard_public import checked_url, masked_url
+from roundtable.gateway.wrapping import default_rate_of
+from roundtable.http.guard_public import check_plain_http, checked_proxy, checked_url, is_loopback, masked_url
 from roundtable.providers.command import CLAUDE, CODEX, GEMINI, find_binary
+from roundtable.providers.http_provider import ollama_url
 from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
 from roundtable.settings import Settings
@@ -32,7 +35,7 @@ from roundtable.types import SessionFilter
 from roundtable.vendors import VENDORS, vendors_by_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -67,11 +70,13 @@ class Check:
 
 async def run_checks(context: CommandContext) -> ExitCode:
     """Check everything a debate needs, without network calls."""
-    checks = [*_versions(), *_keys(context), *_addresses(context.settings), *_searches(context.settings)]
-    checks += _programs(context.settings)
-    checks.append(await anyio.to_thread.run_sync(_check_embedded, context.settings))
+    settings = context.settings
+    checks = [*_versions(), *_keys(context), *_addresses(settings), *_proxies(settings), *_searches(settings)]
+    checks += _programs(settings)
+    checks.append(await anyio.to_thread.run_sync(_check_embedded, settings))
     checks.append(await _storage(context))
     checks.append(_seats(context))
+    checks.append(_waits(context))
     broken = any(check.state == "broken" for check in checks)
     if context.screen.as_json:
         context.screen.data(_report(context, checks, broken=broken))
@@ -92,6 +97,10 @@ def _report(context: CommandContext, checks: list[Check], *, broken: bool) -> Js
         "checks": [
             {"name": check.name, "state": check.state, "detail": check.detail, "fix": check.fix} for check in checks
         ],
+        "waits": {
+            "concurrency": context.table.wiring.models.gateway.concurrency,
+            "callsPerMinute": {**_rates(context)},
+        },
         "offers": offer_data(context.table.wiring.offers()),
     }
 
@@ -125,13 +134,47 @@ def _addresses(settings: Settings) -> Iterator[Check]:
         url = settings.get(variable)
         if url is None:
             continue
-        try:
-            yield Check(f"address {variable}", "ok", f"{masked_url(checked_url(url, what=variable))}, not called")
-        except RoundtableError as error:
-            yield Check(f"address {variable}", "broken", error.message, error.hint)
+        users = [vendor for vendor in VENDORS.values() if vendor.base_url_env == variable]
+        yield _address(settings, variable, url, [key for vendor in users for key in vendor.key_env])
+    if host := settings.ollama_host:
+        yield _address(settings, "OLLAMA_HOST", ollama_url(host), VENDORS["compatible"].key_env)
     if settings.compatible_base_url and not settings.compatible_model:
         fix = "Set ROUNDTABLE_MODEL to a model that the server has, or write --agents compatible:MODEL."
         yield Check("ROUNDTABLE_MODEL", "warning", "not set, though ROUNDTABLE_BASE_URL is", fix)
+
+
+def _address(settings: Settings, variable: str, url: str, keys: Iterable[str]) -> Check:
+    name = f"address {variable}"
+    try:
+        url = checked_url(url, what=variable, has_key=False)
+        if not settings.allow_plain_http:
+            check_plain_http(url, what=variable, has_key=any(map(settings.get, keys)))
+    except RoundtableError as error:
+        return Check(name, "broken", error.message, error.hint)
+    if url.startswith("http://") and not is_loopback(urlsplit(url).hostname or ""):
+        fix = "Use https if others share this network."
+        return Check(name, "warning", f"{masked_url(url)} is plain http: the network can read all questions", fix)
+    return Check(name, "ok", f"{masked_url(url)}, not called")
+
+
+def _proxies(settings: Settings) -> Iterator[Check]:
+    """Report the proxy that calls to providers use, and one in the environment that they ignore."""
+    if settings.proxy is not None and settings.proxy.lower() != "env":
+        try:
+            yield Check(
+                "proxy", "ok", f"ROUNDTABLE_PROXY names {masked_url(checked_proxy(settings.proxy))}, not called"
+            )
+        except RoundtableError as error:
+            yield Check("proxy", "broken", error.message, error.hint)
+    elif proxy := settings.proxy_for("https://api.example.org"):
+        shown = masked_url(proxy)
+        if settings.proxy is None:
+            fix = "Set ROUNDTABLE_PROXY=env to use it, or trust_env=True in ProviderConfig."
+            yield Check("proxy", "warning", f"the environment sets {shown}, which calls to providers ignore", fix)
+        else:
+            yield Check(
+                "proxy", "ok", f"the environment sets {shown}, used because of ROUNDTABLE_PROXY=env; not called"
+            )
 
 
 def _searches(settings: Settings) -> Iterator[Check]:
@@ -221,7 +264,7 @@ async def _storage(context: CommandContext) -> Check:
     try:
         if not location.path.exists():
             return await anyio.to_thread.run_sync(_new_file, context, location.path)
-        stored = await context.table.sessions(SessionFilter(limit=10_000))
+        stored = await context.table.sessions()
     except RoundtableError as error:
         return Check("storage", "broken", error.message, error.hint)
     if not (os.access(location.path, os.W_OK) and os.access(location.path.parent, os.W_OK | os.X_OK)):
@@ -237,7 +280,7 @@ async def _storage(context: CommandContext) -> Check:
         ids = ", ".join(map(repr, unreadable[:20]))
         detail = f"{counted(len(unreadable), 'session')} in {location.shown} cannot be read: {ids}"
         return Check("storage", "broken", detail, f"Remove it: {location.command('delete', unreadable[0])}")
-    count = counted(len(stored), "session")
+    count = f"{len(stored):,} session{'' if len(stored) == 1 else 's'}"
     return _disk_space(location.path, f"{location.shown}, {count}")
 
 
@@ -283,3 +326,25 @@ def _seats(context: CommandContext) -> Check:
         return Check("agents", "broken", error.message, error.hint)
     table = ", ".join(f"{seat.config.name} ({seat.config.provider})" for seat in seats)
     return Check("agents", "ok", f"would debate: {table}")
+
+
+def _waits(context: CommandContext) -> Check:
+    """List what calls of a debate may have to wait for."""
+    rates = [(name, rate) for name, rate in _rates(context).items() if rate is not None]
+    words = [f"{name}: {rate:g} calls a minute until its answers state the limit" for name, rate in rates]
+    limits = "; ".join(words) or "no limit of calls per minute until answers state one"
+    return Check("waits", "ok", f"at most {counted(_at_once(context), 'call')} at once to each model; {limits}")
+
+
+def _at_once(context: CommandContext) -> int:
+    return context.table.wiring.models.gateway.concurrency
+
+
+def _rates(context: CommandContext) -> dict[str, float | None]:
+    """Return the default rate of each provider that would debate, in calls per minute."""
+    try:
+        seats = context.table.wiring.seats(None)
+    except RoundtableError:
+        return {}
+    models = [(seat.config.provider, getattr(seat.agent, "chat_model", None)) for seat in seats]
+    return {name: default_rate_of(model) for name, model in models}

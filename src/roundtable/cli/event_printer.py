@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         AgentStart,
         AnyConsensus,
         AnyTurn,
+        ApprovalDecided,
+        ApprovalRequested,
         ConsensusMeasured,
         ContextRequested,
         Control,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         Retry,
         RoundRecord,
         RoundStart,
+        Waiting,
     )
 
 __all__ = [
@@ -180,8 +183,10 @@ class EventPrinter:
                 return self._agent_start(event)
             case "agent_response_chunk":
                 return self._chunk(event)
-            case "retry":
-                return self._retry(event)
+            case "retry" | "waiting":
+                return self._retry(event) if event.type == "retry" else self._wait(event)
+            case "approval_requested" | "approval_decided":
+                return self._approval(event)
             case "agent_complete" | "agent_error":
                 self._finish_turn(event.turn)
                 return turn_lines(event.turn)
@@ -213,6 +218,14 @@ class EventPrinter:
                 return []
             case _:
                 assert_never(event.type)
+
+    def _approval(self, event: ApprovalRequested | ApprovalDecided) -> list[Line]:
+        """Track that a tool call waits for approval; the wait can be long, so a line says so as well."""
+        waits = event.type == "approval_requested"
+        state = "awaiting approval" if waits else "thinking"
+        self._update_agent(event.agent, lambda doing: replace(doing, state=state))
+        shown_name = self._names.get(event.agent, event.agent)
+        return [line(f"{shown_name} waits for approval to use {event.tool_name}", "dim", indent=2)] if waits else []
 
     def _all_waiting(self) -> tuple[Doing, ...]:
         return tuple(Doing(line(name).text) for name in self._names.values())
@@ -253,6 +266,14 @@ class EventPrinter:
             self._update_agent(event.agent, lambda doing: replace(doing, state=f"try {event.attempt}"))
         text = f"{who}: try {event.attempt} in {event.delay_s:.1f} s, after: {event.error.message}"
         return [line(text, "yellow", indent=2)]
+
+    def _wait(self, event: Waiting) -> list[Line]:
+        if event.agent is not None:
+            self._update_agent(event.agent, lambda doing: replace(doing, state="waiting"))
+        if event.reason in {"approval", "retry"}:  # these have events, and lines, of their own
+            return []
+        who = "The debate" if event.agent is None else self._names.get(event.agent, event.agent)
+        return [line(f"{who} {event.text}", "yellow", indent=2)]
 
     def _consensus(self, event: ConsensusMeasured) -> list[Line]:
         level = event.consensus

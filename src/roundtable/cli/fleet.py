@@ -28,6 +28,7 @@ from roundtable.cli.options import (
     Fetch,
     Json,
     Mode,
+    Providers,
     Quiet,
     Search,
     Storage,
@@ -50,6 +51,7 @@ __all__ = ["fleet"]
 
 _DEFAULT: Final = "default"
 _AT_ONCE: Final = 8
+_GRACE_S: Final = 20.0
 _LONG_S: Final = 30.0
 """Debates that have been running for less time than this are not named."""
 _SHORTEST_WATCH_S: Final = 0.5
@@ -74,6 +76,7 @@ _Concurrency = Annotated[
         help="Maximum debates at the same time per worker; all workers use the value of the worker started last.",
     ),
 ]
+_Priority = Annotated[int, typer.Option("--priority", metavar="N", help="Jobs with a lower number run first.")]
 _ProviderConcurrency = Annotated[
     list[str] | None,
     typer.Option(
@@ -81,6 +84,16 @@ _ProviderConcurrency = Annotated[
         metavar="PROVIDER=N",
         help="Maximum calls to a provider at the same time, for all workers together; give all workers the same value. "
         "Can be repeated.",
+    ),
+]
+_Grace = Annotated[
+    float,
+    typer.Option(
+        "--grace",
+        metavar="SECONDS",
+        min=0,
+        max=60,
+        help="How long running model calls may take to finish after Ctrl-C or SIGTERM; then they are interrupted.",
     ),
 ]
 _DebateBudget = Annotated[
@@ -113,9 +126,7 @@ def submit(
     baseline: Baseline = False,
     budget: _DebateBudget = None,
     job_budget: _JobBudget = None,
-    priority: Annotated[
-        int, typer.Option("--priority", metavar="N", help="Jobs with a lower number run first.")
-    ] = 1_000,
+    priority: _Priority = 1_000,
     work: Annotated[
         bool | None,
         typer.Option(
@@ -126,11 +137,13 @@ def submit(
     ] = None,
     concurrency: _Concurrency = _AT_ONCE,
     provider_concurrency: _ProviderConcurrency = None,
+    grace: _Grace = _GRACE_S,
     name: _Name = _DEFAULT,
     analyzer: Analyzer = "auto",
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     search: Search = None,
     fetch: Fetch = False,
@@ -152,11 +165,9 @@ def submit(
 
         status = await fleet.submit(job_name, read_jsonl(file), priority=priority, job_budget=limits, **options)
         if context.place.path is not None if work is None else work:
-            return await _work(context, fleet, concurrency, job_name)
+            return await _work(context, fleet, concurrency, job_name, grace)
         _show(context, [status])
-        if not context.screen.as_json:
-            command = context.place.running("fleet", "work", *_limits_of(fleet, concurrency), *_name_of(fleet))
-            context.screen.write_note(f"Start workers with: {command}")
+        _suggest_workers(context, fleet, concurrency)
         return ExitCode.OK
 
     return _run(arguments, act)
@@ -170,12 +181,14 @@ def hold_debates(
     until_done: Annotated[
         str | None, typer.Option("--until-done", metavar="JOB", help="End when this job is done.", show_default="never")
     ] = None,
+    grace: _Grace = _GRACE_S,
     name: _Name = _DEFAULT,
     agents: Agents = None,
     analyzer: Analyzer = "auto",
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     batch: Batch = None,
     search: Search = None,
     fetch: Fetch = False,
@@ -186,10 +199,11 @@ def hold_debates(
 ) -> int:
     """Run a worker: run queued debates until Ctrl-C or SIGTERM. You can start workers on many machines.
 
-    When a worker ends, its running debates go back to the queue, and other workers continue them.
+    When a worker ends, its running calls may finish, its running debates go back to the queue, and other workers
+    continue them.
     """
     arguments = locals()
-    return _run(arguments, lambda context, fleet: _work(context, fleet, concurrency, until_done))
+    return _run(arguments, lambda context, fleet: _work(context, fleet, concurrency, until_done, grace))
 
 
 @fleet.command()
@@ -365,7 +379,7 @@ def _run(arguments: dict[str, Any], act: Callable[[CommandContext, Fleet], Await
     return open_context(replace(CommandOptions.of(arguments), live=False)).run(work)
 
 
-async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: str | None) -> ExitCode:
+async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: str | None, grace_s: float) -> ExitCode:
     """Run debates until a signal, or until a job is done; then show the state of the job."""
     from roundtable.cli.signals import interruptible
 
@@ -383,11 +397,12 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
 
     if job is None and not screen.quiet:
         screen.write_note(f"Worker of the fleet {fleet.name!r} is waiting for debates. Press Ctrl-C to end it.")
-    holding = partial(fleet.work, concurrency=concurrency, until_done=job, on_progress=progress)
-    outcome = await interruptible(holding, screen)
+    holding = partial(fleet.work, concurrency=concurrency, until_done=job, on_progress=progress, grace_s=grace_s)
+    outcome = await interruptible(holding, screen, f"running calls have {grace_s:g} s to finish")
     if outcome.code:
         until = () if job is None else ("--until-done", job)
-        options = *until, *_limits_of(fleet, concurrency), *_name_of(fleet)
+        grace = () if grace_s == _GRACE_S else ("--grace", f"{grace_s:g}")
+        options = *until, *_limits_of(fleet, concurrency), *grace, *_name_of(fleet)
         screen.write_note(f"Continue with: {context.place.running('fleet', 'work', *options)}")
         return outcome.code
     if job is None:
@@ -399,6 +414,12 @@ async def _work(context: CommandContext, fleet: Fleet, concurrency: int, job: st
     why, again = (context.place.command("fleet", word, job, *_name_of(fleet)) for word in ("results", "retry"))
     screen.write_note(f"See why debates failed with: {why}. Queue them again with: {again}")
     return ExitCode.FAILED
+
+
+def _suggest_workers(context: CommandContext, fleet: Fleet, concurrency: int) -> None:
+    if not context.screen.as_json:
+        command = context.place.running("fleet", "work", *_limits_of(fleet, concurrency), *_name_of(fleet))
+        context.screen.write_note(f"Start workers with: {command}")
 
 
 def _limits_of(fleet: Fleet, concurrency: int) -> tuple[str, ...]:

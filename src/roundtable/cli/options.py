@@ -40,6 +40,7 @@ __all__ = [
     "Options",
     "Perspectives",
     "Port",
+    "Providers",
     "Quiet",
     "Quorum",
     "Search",
@@ -70,7 +71,19 @@ Agents = Annotated[
 ]
 BaseUrls = Annotated[
     list[str] | None,
-    typer.Option("--base-url", metavar="PROVIDER=URL", help="Base URL of a provider; can be repeated."),
+    typer.Option(
+        "--base-url",
+        metavar="PROVIDER=URL",
+        help="Base URL of a provider; can be repeated. For a proxy, set ROUNDTABLE_PROXY.",
+    ),
+]
+Providers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--provider",
+        metavar="NAME=KIND,URL",
+        help="A server as a provider of its own, such as box-a=compatible,http://127.0.0.1:8001/v1; can be repeated.",
+    ),
 ]
 Batch = Annotated[
     list[str] | None,

@@ -225,8 +225,10 @@ async def list_modes(context: CommandContext) -> ExitCode:
 
 def _mode_lines(mode: ModeOffer) -> list[Line]:
     rounds = f"{mode.min_rounds} to {mode.max_rounds} rounds"
-    agents = "one agent or more" if mode.min_agents == 1 else f"{mode.min_agents} agents or more"
-    lines = [line(mode.name, "bold"), line(f"{mode.summary} {rounds}, {agents}.", indent=2, paragraph=True)]
+    lines = [
+        line(mode.name, "bold"),
+        line(f"{mode.summary} {rounds}, {mode.agents_in_words}.", indent=2, paragraph=True),
+    ]
     if mode.use_when:
         lines.append(line(f"Use it when: {mode.use_when}", indent=2, paragraph=True))
     if mode.options:

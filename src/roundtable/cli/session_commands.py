@@ -15,6 +15,7 @@ from roundtable.cli.options import (
     Html,
     Json,
     NoLive,
+    Providers,
     Search,
     Session,
     Storage,
@@ -38,7 +39,7 @@ Running = Annotated[
     typer.Option(
         "--running",
         metavar="settle|cancel",
-        help="Model calls in progress: wait for them (settle) or cancel them (cancel).",
+        help="Model calls in progress: wait for them up to 60 s (settle) or cancel them (cancel).",
         show_default="settle for pause, cancel for stop",
     ),
 ]
@@ -50,10 +51,14 @@ _ONLY_WITH_RERUN = (
     "timeout",
     "tools",
     "base_url",
+    "provider",
     "search",
     "fetch",
     "approve_tools",
 )
+_Without = Annotated[
+    str | None, typer.Option("--without", metavar="AGENT", help="With --rerun: leave out the agent with this id.")
+]
 _RepetitionBudget = Annotated[
     list[str] | None,
     typer.Option(
@@ -132,6 +137,26 @@ def show(
 
 
 @stored_session_commands.command()
+def reread(
+    session: Session,
+    *,
+    database: Database = None,
+    storage: Storage = None,
+    html: Html = None,
+    as_json: Json = False,
+) -> int:
+    """Read the answers of a stored debate again, by the rules of this version.
+
+    The outcome is stored as a new session; no model is called.
+    """
+    from roundtable.cli.debates import html_writer
+    from roundtable.cli.sessions import reread_session
+
+    context = open_context(CommandOptions(as_json=as_json, storage=storage, database=database))
+    return context.run(lambda context: reread_session(context, session, html_writer(html)))
+
+
+@stored_session_commands.command()
 def audit(
     session: Session,
     *,
@@ -152,9 +177,7 @@ def audit(
             "the seed.",
         ),
     ] = None,
-    without: Annotated[
-        str | None, typer.Option("--without", metavar="AGENT", help="With --rerun: leave out the agent with this id.")
-    ] = None,
+    without: _Without = None,
     budget: _RepetitionBudget = None,
     estimate: Annotated[
         bool,
@@ -163,6 +186,7 @@ def audit(
     timeout: Timeout = None,
     tools: Tools = None,
     base_url: BaseUrls = None,
+    provider: Providers = None,
     search: Search = None,
     fetch: Fetch = False,
     approve_tools: ApproveTools = False,

@@ -36,6 +36,7 @@ __all__ = [
     "parse_date",
     "prune_sessions",
     "request_control",
+    "reread_session",
     "search_sessions",
     "show_arguments",
     "show_audit",
@@ -186,6 +187,15 @@ async def show_session(
     return ExitCode.OK
 
 
+async def reread_session(
+    context: CommandContext, id_prefix: str, keep_result: Callable[[DebateResult], None] | None
+) -> ExitCode:
+    """Read the answers of a stored session again, and show the new session."""
+    result = await context.table.reread(await full_id(context.table, context.place, id_prefix))
+    show_result(result, context.screen, debate_lines(result, context.place), keep_result)
+    return ExitCode.OK
+
+
 async def show_audit(context: CommandContext, id_prefix: str) -> ExitCode:
     """Audit the decision of a stored session without calling a model."""
     result = await context.table.session(await full_id(context.table, context.place, id_prefix))
@@ -295,9 +305,9 @@ async def prune_sessions(context: CommandContext, before: str, status: str | Non
     if when is None or state != status:
         msg = f"unknown value for --status: {status!r}" if when is not None else "--before needs a date"
         raise ConfigurationError(msg, hint=f"Choose one of: {', '.join(get_args(SessionStatus))}.")
-    session_filter = SessionFilter(updated_before=when, status=state, limit=MOST)
-    sessions = () if await context.place.is_empty(context.table) else await context.table.sessions(session_filter)
-    count = counted(len(sessions), "session") if len(sessions) < MOST else f"{len(sessions)} or more sessions"
+    wanted = SessionFilter(updated_before=when, status=state)  # without a limit, the list is complete
+    sessions = () if await context.place.is_empty(context.table) else await context.table.sessions(wanted)
+    count = counted(len(sessions), "session")
     if sessions and not yes and not _confirm(context, f"Remove {count} last changed before {before} for good?"):
         return ExitCode.FAILED
     removed = await context.table.prune(before=when, status=state) if sessions else 0

@@ -35,10 +35,11 @@ class Outcome(Generic[T]):
 class _Interruption:
     """Handles signals by cancelling a scope."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, what_happens: str) -> None:
         self.scope = anyio.CancelScope()
         self.code = ExitCode.OK
         self._screen = screen
+        self._what_happens = what_happens
         self._asked = False
 
     def take(self, number: signal.Signals) -> None:
@@ -50,18 +51,25 @@ class _Interruption:
             self._asked = True
         if self.code is ExitCode.OK:
             self.code = ExitCode(128 + number)
-            self._screen.write_note("Interrupted: saving what is done. Interrupt again to exit at once.")
+            self._screen.write_note(f"Interrupted: {self._what_happens}. Interrupt again to exit at once.")
             self.scope.cancel()
 
 
-async def interruptible(work: Callable[[], Awaitable[T]], screen: Screen) -> Outcome[T]:
+async def interruptible(
+    work: Callable[[], Awaitable[T]], screen: Screen, what_happens: str = "saving what is done"
+) -> Outcome[T]:
     """Run work that a signal can end early; the work cleans up before this returns.
+
+    Args:
+        work: The work.
+        screen: Shows a note when a signal arrives.
+        what_happens: What the program does after a signal, for this note.
 
     Raises:
         Exception: The exception that the work raised, never an exception group.
     """
     values: list[T] = []
-    interruption = _Interruption(screen)
+    interruption = _Interruption(screen, what_happens)
     try:
         async with receive_signals(interruption.take):
             with interruption.scope:

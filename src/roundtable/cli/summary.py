@@ -18,6 +18,7 @@ from roundtable.results.findings import (
     is_stopped,
     missing_agents,
     synthesis_parts,
+    unread_in_words,
 )
 from roundtable.results.view import movement_of
 
@@ -154,7 +155,8 @@ def _failed_agents(result: DebateResult) -> list[Line]:
             is_missing = entry.agent_id in missing
             label, style = ("Missing", "bold red") if is_missing else ("Failed turns", "bold yellow")
             lines.append(line(f"{label}: {text}", style))
-    return lines
+    unread = unread_in_words(result)
+    return [*lines, line(unread, "bold yellow")] if unread else lines
 
 
 def _figures(result: DebateResult) -> list[Line]:
@@ -187,6 +189,8 @@ def _next_steps(result: DebateResult, location: StorageLocation) -> list[Line]:
         line(f"Stored in {location.shown}, session {result.session_id}", wraps=False),
         line(f"See it again: {location.command('show', short)}", "dim", wraps=False),
     ]
+    if result.status == "running":
+        return [*lines, line(f"Follow it: {location.command('watch', short)}", "dim", wraps=False)]
     if result.session_status == "completed":
         extend = location.running("extend", short, "--rounds", "1")
         return [*lines, line(f"Further rounds: {extend}", "dim", wraps=False)]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.lowlevel
 
-from roundtable.providers.human import ABSTAINS, match_option, parse_scores, split_ranking
+from roundtable._core.scale import scale_in_words, scale_problem
+from roundtable.providers.human import ABSTAINS, parse_scores, read_option, split_ranking
 from roundtable.report.sanitize import plain
 from roundtable.tools.approval import readable
 
@@ -75,11 +76,11 @@ class Terminal:
     async def _ask_fields(self, turn: HumanTurn) -> HumanReply:
         reply: dict[str, JsonValue] = {}
         for name in turn.fields:
-            hint = "" if name == "choice" and "position" in turn.fields else _HINTS.get(name, "")
+            hint = _hint(name, turn)
             text = await self._read_line(f"{name}{hint}")
             while text:
                 try:
-                    reply[name] = _parse_field(name, text, turn.options)
+                    reply[name] = _parse_field(name, text, turn)
                     break
                 except ValueError as error:
                     sys.stderr.write(f"{error}\n")
@@ -114,12 +115,22 @@ def _option_list(options: tuple[str, ...]) -> str:
     return "".join(["The options, by name or number:\n", *lines])
 
 
-def _parse_field(name: str, text: str, options: tuple[str, ...]) -> JsonValue:
+def _hint(name: str, turn: HumanTurn) -> str:
+    """Return how to write a field."""
+    if name == "choice" and "position" in turn.fields:
+        return ""
+    if name == "scores" and turn.scale != (None, None):
+        return f" (option=number, ...; each number{scale_in_words(*turn.scale)})"
+    return _HINTS.get(name, "")
+
+
+def _parse_field(name: str, text: str, turn: HumanTurn) -> JsonValue:
     """Parse one field of an answer.
 
     Raises:
         ValueError: The field is invalid; the message says what to type instead.
     """
+    options = turn.options
     match name:
         case "confidence":
             digits = text.removesuffix("%").strip()
@@ -138,19 +149,19 @@ def _parse_field(name: str, text: str, options: tuple[str, ...]) -> JsonValue:
             scores = {_parse_option(entry, options): number for entry, number in parse_scores(text).items()}
             if not scores:
                 raise ValueError("For example: first option=8, second option=3")
+            if problem := scale_problem(scores.values(), *turn.scale):
+                raise ValueError(f"{problem[:1].upper()}{problem[1:]}.")
             return dict[str, "JsonValue"](scores)
         case _:
             return text
 
 
 def _parse_option(text: str, options: tuple[str, ...]) -> str:
-    match = match_option(text, options)
-    if match is not None or not options:
-        return match or text
-    number = int(text) if _allows_numbers(options) and text.isascii() and text.isdigit() and len(text) < 6 else 0
-    if not 1 <= number <= len(options):
+    numbers = tuple(str(number) for number, _ in enumerate(options, start=1)) if _allows_numbers(options) else ()
+    match = read_option(text, options, numbers)
+    if match is None and options:
         raise ValueError(f"{text!r} is not one of the options.")
-    return options[number - 1]
+    return match or text
 
 
 def _allows_numbers(options: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self, Unpack
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
+from roundtable._core.arguments import explains_arguments
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.client.connection import ApiRequest, Connection, object_of, path_of
 from roundtable.client.streams import EventStream
@@ -45,6 +46,7 @@ class SessionPage(NamedTuple):
     """`cursor` of the next page; `None` on the last page."""
 
 
+@explains_arguments
 class RoundtableClient:
     """A client that runs debates and teams on a server. Use it with `async with`, or close it with `aclose`.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.portal import BlockingIterator, shared_portal
 from roundtable.client.client import RoundtableClient
 from roundtable.types import Event
@@ -51,6 +52,7 @@ class SyncEventStream(BlockingIterator[Event]):
         self._portal.call(self._source.aclose)
 
 
+@explains_arguments
 class SyncRoundtableClient:
     """`RoundtableClient` without `await`; see there for arguments, results and errors.
 

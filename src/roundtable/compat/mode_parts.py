@@ -87,6 +87,8 @@ class ConfidenceRangeValidator:
     def validate(self, response: AgentResponse, context: DebateContext) -> AgentResponse:
         """Bring the confidence into range."""
         confidence = response.confidence
+        if confidence is None:
+            return response
         valid = 0.5 if confidence != confidence else min(1.0, max(0.0, confidence))  # noqa: PLR0124  (only NaN differs from itself)
         return response if valid == confidence else response.model_copy(update={"confidence": valid})
 

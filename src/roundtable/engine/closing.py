@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Registry
     from roundtable.errors import RoundtableError
-    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.protocols import ConsensusMeter, ExitCriterion
     from roundtable.record import Fold
     from roundtable.scoring import Rule
     from roundtable.types import (
@@ -180,8 +180,9 @@ async def measure_round(
     meter: ConsensusMeter,
     record: RoundRecord,
     session: SessionRecord,
-    mode: DebateModeStrategy,
     before: Sequence[RoundRecord] = (),
+    *,
+    groupthink: bool,
 ) -> tuple[Measured, Measured | None]:
     """Measure the agreement of a round and, if it has independent answers, the agreement of those.
 
@@ -191,8 +192,8 @@ async def measure_round(
         meter: Measures the agreement.
         record: The round.
         session: The session.
-        mode: The mode of the debate.
         before: The earlier rounds; answers of this round may refer to their answers.
+        groupthink: Whether to look for signs of groupthink.
     """
     if isinstance(meter, AnalyzerChain):
         chain = meter
@@ -202,7 +203,7 @@ async def measure_round(
         chain.measure,
         topic=session.config.topic,
         session_id=session.id,
-        groupthink=mode.needs_groupthink_detection,
+        groupthink=groupthink,
         earlier=answers_by_turn(turn for round_record in (*before, record) for turn in round_record.turns),
     )
     independent = independent_answers(record)

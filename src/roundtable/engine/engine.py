@@ -9,12 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable._core.ledger import Ledger
+from roundtable._core.waits import reporting_to
 from roundtable._core.words import counted
 from roundtable.agents import config_of, first_synthesizer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
 from roundtable.engine.changes import match_answers
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.events import EventHub, notices
+from roundtable.engine.hooks import publish_wait
 from roundtable.engine.journal import Journal
 from roundtable.engine.lease import release, take_lease
 from roundtable.engine.plan_checks import RunLimits, StepLimiter, whole_mode
@@ -23,7 +25,7 @@ from roundtable.engine.run import DebateRun, mode_of
 from roundtable.engine.spending import RunBudget
 from roundtable.engine.synthesis import stored_synthesis, synthesize_stored
 from roundtable.engine.team import TeamPolicy
-from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
+from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict, StorageError
 from roundtable.exits import (
     AnyOf,
     ExitSettings,
@@ -33,14 +35,16 @@ from roundtable.exits import (
     exit_registry,
 )
 from roundtable.modes import check_config
+from roundtable.modes.base import BaseModeStrategy
 from roundtable.scoring import rule_registry
-from roundtable.types import Control, RoundResult
+from roundtable.types import Control, RoundResult, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
 
     from roundtable._core.registry import Registry
+    from roundtable._core.waits import Wait
     from roundtable.agents import AgentRegistry
     from roundtable.analysis import AIConsensusAnalyzer
     from roundtable.engine.sessions import SessionManager
@@ -312,6 +316,7 @@ class DebateEngine:
             plugins=plugins,
             session_id=session_id,
             attachments=attachments,
+            prompts=mode.prompt_texts() if isinstance(mode, BaseModeStrategy) else None,
         )
 
     def _with_exit(self, config: DebateConfig) -> DebateConfig:
@@ -424,7 +429,8 @@ class DebateEngine:
                 )
                 if on_start is not None:
                     on_start(run)
-                await run.run()
+                with reporting_to(partial(publish_wait, journal)):
+                    await run.run()
             return fold
 
     async def _store_changes(
@@ -489,6 +495,16 @@ class DebateEngine:
                 synthesis = stored_synthesis(journal.fold, by)
                 return synthesis or await synthesize_stored(journal, writer, limits.lease_ttl_s)
 
+    async def _tell_wait(self, session_id: str, wait: Wait) -> None:
+        """Publish that this process waits for the lease of a session."""
+        if self.hub.has_listeners(session_id):
+            try:
+                fold, now = await self.sessions.load(session_id), self.sessions.clock.now()
+            except StorageError as error:  # the wait goes on, and the lease decides
+                logger.info("a wait was not reported: %s", error.message, extra={"session": session_id})
+                return
+            self.publish(Waiting(session_id=session_id, timestamp=now, after=fold.last_seq, **wait._asdict()))
+
     @asynccontextmanager
     async def _lease(self, session_id: str, limits: RunLimits) -> AsyncGenerator[Journal]:
         """Hold the lease of a session while the block is open."""
@@ -497,7 +513,9 @@ class DebateEngine:
         await self.pace.step()
         try:
             try:
-                lease = await take_lease(self.sessions, session_id, owner, limits)
+                lease = await take_lease(
+                    self.sessions, session_id, owner, limits, on_wait=partial(self._tell_wait, session_id)
+                )
             except RoundtableError:
                 refused = True
                 raise

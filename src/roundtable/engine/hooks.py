@@ -13,19 +13,23 @@ from roundtable.types import (
     AgentStart,
     AgentToolCall,
     AgentToolResult,
+    ApprovalDecided,
+    ApprovalRequested,
     Retry,
+    Waiting,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from roundtable._core.waits import Wait
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
     from roundtable.errors import RoundtableError
     from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
     from roundtable.types.teams import ErrorAction
 
-__all__ = ["StoringHooks", "TurnAttempt", "TurnRecorder"]
+__all__ = ["StoringHooks", "TurnAttempt", "TurnRecorder", "publish_wait"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
@@ -156,6 +160,34 @@ class TurnFields(TypedDict):
     slot: int
 
 
+def publish_wait(
+    journal: Journal,
+    wait: Wait,
+    *,
+    agent: str | None = None,
+    round: int | None = None,
+    stage: str | None = None,
+    slot: int | None = None,
+) -> None:
+    """Publish a wait of more than a second, of one turn or of the debate as a whole."""
+    if not journal.hears():
+        return
+    journal.publish(
+        Waiting(
+            session_id=journal.session_id,
+            timestamp=journal.clock.now(),
+            after=journal.fold.last_seq,
+            reason=wait.reason,
+            detail=wait.detail,
+            remaining_s=wait.remaining_s,
+            agent=agent,
+            round=round,
+            stage=stage,
+            slot=slot,
+        )
+    )
+
+
 class TurnRecorder:
     """Publishes the events of one turn, and refuses its calls when the run must end."""
 
@@ -222,6 +254,10 @@ class TurnRecorder:
             )
         )
 
+    def waiting(self, wait: Wait) -> None:
+        """Publish a wait of more than a second."""
+        publish_wait(self.journal, wait, **self._place)
+
     async def tool_called(self, step: int, call: ToolCall) -> None:
         """Store and publish a tool call."""
         journal = self.journal
@@ -248,5 +284,37 @@ class TurnRecorder:
                 step=step,
                 tool_call_id=call_id,
                 result=record.output,
+            )
+        )
+
+    async def approval_requested(self, step: int, call: ToolCall) -> None:
+        """Store and publish that a tool call waits for approval."""
+        journal = self.journal
+        await journal.append(
+            ApprovalRequested(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                agent=self._place["agent"],
+                round=self._place["round"],
+                step=step,
+                tool_call_id=call.id,
+                tool_name=call.name,
+            )
+        )
+
+    async def approval_decided(self, step: int, call: ToolCall, *, allowed: bool, reason: str | None) -> None:
+        """Store and publish whether a tool call was allowed."""
+        journal = self.journal
+        await journal.append(
+            ApprovalDecided(
+                session_id=journal.session_id,
+                timestamp=journal.clock.now(),
+                agent=self._place["agent"],
+                round=self._place["round"],
+                step=step,
+                tool_call_id=call.id,
+                tool_name=call.name,
+                allowed=allowed,
+                reason=reason,
             )
         )

@@ -6,8 +6,10 @@ together by the next append.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -16,7 +18,7 @@ from roundtable._core.text import error_text
 from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from anyio.abc import TaskGroup
 
@@ -26,7 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Journal"]
 
+logger: logging.Logger = logging.getLogger("roundtable.engine")
+
+T = TypeVar("T")
+
 _SAVE_TIMEOUT_S = 30.0
+_LOCK_POLL_S = 0.1
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +84,7 @@ class Journal:
         self.lease: Lease = lease
         self.clock = clock
         self.save_timeout_s = _SAVE_TIMEOUT_S
-        """Seconds that the storage has for one write or one read."""
+        """Seconds that the storage has for one write or one read; a locked storage is asked again meanwhile."""
         self.hears = hears
         self.hears_pieces = hears_pieces
         self._publish = tell
@@ -91,6 +98,7 @@ class Journal:
         self._control_expected = anyio.Event()
         self._sent: list[DurableEvent] = []
         self._unconfirmed: list[DurableEvent] = []
+        self._lock_error: StorageError | None = None
 
     @property
     def session_id(self) -> str:
@@ -187,7 +195,16 @@ class Journal:
             try:
                 numbered = self.fold.chain(events)
                 self._sent = numbered
-                await self.storage.append(self.session_id, last_seq, self.lease.token, numbered, tenant=self.tenant)
+                await self._call(
+                    partial(
+                        self.storage.append,
+                        self.session_id,
+                        last_seq,
+                        self.lease.token,
+                        numbered,
+                        tenant=self.tenant,
+                    )
+                )
             except StaleSequence:
                 if not await self._catch_up():
                     raise
@@ -199,6 +216,31 @@ class Journal:
             for event in numbered:
                 self.fold.apply(event)
             return numbered
+
+    async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Call the storage, and call it again as long as another process has it locked; the caller sets the deadline.
+
+        The events of an answer that was paid for stay in memory meanwhile.
+        """
+        self._lock_error = None
+        while True:
+            try:
+                result = await call()
+            except StorageError as error:
+                if not error.is_locked:
+                    raise
+                if self._lock_error is None:
+                    logger.warning(
+                        "%s; trying again for up to %g s",
+                        error.message,
+                        self.save_timeout_s,
+                        extra={"session": self.session_id},
+                    )
+                self._lock_error = error
+                await anyio.sleep(_LOCK_POLL_S)
+            else:
+                self._lock_error = None
+                return result
 
     def expect_control(self) -> None:
         """End `wait_for_control`, and make the next check look for requests to pause or stop; safe on any thread."""
@@ -262,11 +304,12 @@ class Journal:
             raise _storage_error(error) from error
 
     def _timeout_error(self) -> StorageError:
-        return StorageError(f"the storage did not answer within {self.save_timeout_s:g} s")
+        return self._lock_error or StorageError(f"the storage did not answer within {self.save_timeout_s:g} s")
 
     async def _catch_up(self) -> bool:
         """Apply events that other owners stored; return whether there were any."""
-        _, events = await self.storage.read(self.session_id, self.fold.last_seq, tenant=self.tenant)
+        read = partial(self.storage.read, self.session_id, self.fold.last_seq, tenant=self.tenant)
+        _, events = await self._call(read)
         # Events may have been stored although their write failed or timed out.
         unexpected = [event for event in events if event.type != "control" and event not in self._unconfirmed]
         if unexpected:

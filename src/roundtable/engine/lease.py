@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 import anyio
 
 from roundtable._core.text import error_text
+from roundtable._core.waits import SHOWN_S, Wait
 from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from tenacity import RetryCallState
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.engine.plan_checks import RunLimits
     from roundtable.engine.sessions import SessionManager
     from roundtable.protocols import Storage
-    from roundtable.types import JsonValue, Lease, Owner
+    from roundtable.types import Control, JsonValue, Lease, Owner
 
 __all__ = ["LeaseKeeper", "release", "take_lease", "wrap_error"]
 
@@ -32,10 +34,23 @@ _LEASE_POLL_S = 0.25
 _CONTROL_INTERVAL_S = 0.25
 
 
-async def take_lease(sessions: SessionManager, session_id: str, owner: Owner, limits: RunLimits) -> Lease:
+async def take_lease(
+    sessions: SessionManager,
+    session_id: str,
+    owner: Owner,
+    limits: RunLimits,
+    on_wait: Callable[[Wait], Awaitable[None]],
+) -> Lease:
     """Take the lease; if another owner has it, wait for it to expire for as long as the limits allow.
 
     The wait ends early when the other owner renews the lease, which shows that its process is alive.
+
+    Args:
+        sessions: The sessions.
+        session_id: The session.
+        owner: The new owner.
+        limits: How long to wait.
+        on_wait: Gets a wait of more than a second when it begins.
     """
     take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
     if limits.wait_s <= 0:
@@ -51,17 +66,19 @@ async def take_lease(sessions: SessionManager, session_id: str, owner: Owner, li
         expiries.append((error.details or {}).get("expiresAt"))
         return expiries[-1] == expiries[0]
 
-    def log_wait(state: RetryCallState) -> None:
+    async def tell_wait(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome and state.attempt_number == 1 else None
         if error is not None:
             logger.info("%s; waiting for its lease", error, extra={"session": session_id})
+            if limits.wait_s > SHOWN_S:
+                await on_wait(Wait("lease", "another process that ran the session to end or to give up", limits.wait_s))
 
     retrying = AsyncRetrying(
         retry=retry_if_exception(may_expire),
         wait=wait_fixed(_LEASE_POLL_S),
         stop=stop_after_delay(limits.wait_s),
         sleep=anyio.sleep,
-        before_sleep=log_wait,
+        before_sleep=tell_wait,
         reraise=True,
     )
     return await retrying(take)
@@ -76,6 +93,10 @@ async def release(storage: Storage, session_id: str, owner: Owner, tenant: str) 
             logger.warning("the lease was not released: %s", error_text(error), extra={"session": session_id})
 
 
+def _do_nothing() -> None:
+    """Answer a request by doing nothing."""
+
+
 class LeaseKeeper:
     """Keeps the lease of one run, and watches for control requests.
 
@@ -83,16 +104,28 @@ class LeaseKeeper:
         journal: The journal of the run.
         ttl_s: Seconds until the lease expires; it is renewed after each third of that time.
         give_up: Called with the error that ends the run.
-        stop: Cancels calls in progress when a request to stop comes.
+        end_waits: Ends waits for providers, when a request to pause or stop comes.
+        stop: Cancels calls in progress when a request to stop comes, or when a request to pause is `pause_s` old.
+        pause_s: Seconds that calls in progress have after a request to pause that lets them finish.
     """
 
     def __init__(
-        self, journal: Journal, ttl_s: float, *, give_up: Callable[[RoundtableError], None], stop: Callable[[], None]
+        self,
+        journal: Journal,
+        ttl_s: float,
+        *,
+        give_up: Callable[[RoundtableError], None],
+        end_waits: Callable[[], None] = _do_nothing,
+        stop: Callable[[], None] = _do_nothing,
+        pause_s: float = inf,
     ) -> None:
         self._journal = journal
         self._ttl_s = ttl_s
         self._give_up = give_up
+        self._end_waits = end_waits
         self._stop = stop
+        self._pause_s = pause_s
+        self._asked_at: float | None = None
         self._log_fields = {"session": journal.session_id}
 
     async def keep_lease(self) -> None:
@@ -132,9 +165,18 @@ class LeaseKeeper:
             except Exception as error:  # noqa: BLE001  (as above)
                 self._give_up(wrap_error(error))
                 return
-            request = self._journal.fold.pending_control
-            if request is not None and request.cancels:
-                self._stop()
+            self._answer(self._journal.fold.pending_control)
+
+    def _answer(self, request: Control | None) -> None:
+        """Cancel calls in progress if a request wants that, or has waited for them long enough."""
+        if request is None:
+            self._asked_at = None
+            return
+        self._end_waits()
+        now = anyio.current_time()
+        self._asked_at = now if self._asked_at is None else self._asked_at
+        if request.cancels or now - self._asked_at >= self._pause_s:
+            self._stop()
 
 
 def wrap_error(error: Exception) -> RoundtableError:

@@ -26,6 +26,7 @@ from roundtable.types import Stage
 
 if TYPE_CHECKING:
     from roundtable._core.registry import Registry
+    from roundtable.engine.patience import Patience
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, DebateConfig, DebateContext, Plan
@@ -37,6 +38,9 @@ STEPS: Final = 8
 
 PLAN_S: Final = 10.0
 """Seconds that a third-party mode has for a plan."""
+
+PAUSE_S: Final = 60.0
+"""Seconds that calls in progress have after a request to pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +55,16 @@ class RunLimits:
     """Seconds that each turn has for all its calls."""
     lease_ttl_s: float = 15.0
     """Seconds until the lease expires. The run renews it after each third of that time."""
+    pause_s: float = PAUSE_S
+    """Seconds that calls in progress have after a request to pause; then they are cancelled."""
     wait_s: float = 0.0
     """Seconds to wait for the lease of another owner to expire, before the run fails."""
     resume: bool = False
     """Whether the caller resumes the session; a pending request to pause or stop is then dropped."""
     budget: Budget | None = None
     """Budget of the whole session; the stored budget when left out."""
+    patience: Patience | None = None
+    """Decides whether to wait for providers of failed turns; when left out, the run goes on without these turns."""
 
 
 class StepLimiter:

@@ -179,7 +179,9 @@ class DebatePolicy:
         """Measure a round once; a vote after the measurement does not change it."""
         key = current.number, without_votes(current)
         if self._measured is None or self._measured[0] != key:
-            self._measured = key, await measure_round(self._meter, current, fold.record, self._mode, before)
+            groupthink = self._mode.needs_groupthink_detection
+            measured = await measure_round(self._meter, current, fold.record, before, groupthink=groupthink)
+            self._measured = key, measured
         return self._measured[1]
 
     def unstored_usage(self, fold: Fold) -> Usage:

@@ -18,12 +18,13 @@ from roundtable.engine.closing import (
     step_figures,
 )
 from roundtable.engine.lease import LeaseKeeper, wrap_error
+from roundtable.engine.patience import failed_by_providers
 from roundtable.engine.plan_checks import plan_isolated, same_stage
 from roundtable.engine.synthesis import cancelled_synthesis, synthesis_event
 from roundtable.errors import LeaseLost, RoundtableError, SessionError
 from roundtable.modes.rounds import check_plan
 from roundtable.modes.team import TeamMode, goal_of
-from roundtable.stages import as_shaper, run_stage
+from roundtable.stages import HALTED, as_shaper, run_stage
 from roundtable.types import (
     Control,
     ConversationStart,
@@ -31,6 +32,7 @@ from roundtable.types import (
     DebateStart,
     EndDebate,
     ExitResult,
+    ProviderWait,
     RoundStart,
     Stage,
     Usage,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
     from roundtable.engine.hooks import TurnAttempt
     from roundtable.engine.journal import Journal
+    from roundtable.engine.patience import Retake
     from roundtable.engine.plan_checks import RunLimits, StepLimiter
     from roundtable.engine.policy import Frame, RoundEnd, SessionPolicy
     from roundtable.engine.spending import RunBudget
@@ -114,6 +117,11 @@ def _is_final_vote(turns: Sequence[AnyTurn], stage: str) -> bool:
     return stage == VOTE_STAGE or any(turn.decides for turn in turns if turn.stage == stage)
 
 
+def _is_halted(turn: AnyTurn) -> bool:
+    """Check whether a turn only broke off because the debate was asked to stop, so that it is taken again."""
+    return turn.outcome == "failed" and turn.error.code == HALTED
+
+
 @dataclass(slots=True)
 class RunState:
     """What one run has done so far, apart from what it stored."""
@@ -134,6 +142,8 @@ class RunState:
     """Why the lease was lost."""
     budget_error: RoundtableError | None = None
     """Which budget was used up."""
+    waits: list[ProviderWait] = field(default_factory=list)
+    """Waits for providers in the open round."""
 
 
 class DebateRun:
@@ -178,6 +188,7 @@ class DebateRun:
         self.state: RunState = RunState(retries_failed=retries_failed)
         self._run_scope = anyio.CancelScope()
         self._work_scope = anyio.CancelScope()
+        self._wait_scope = anyio.CancelScope()
 
     @property
     def fold(self) -> Fold:
@@ -198,7 +209,12 @@ class DebateRun:
         failure: Exception | KeyboardInterrupt | SystemExit | None = None
         async with anyio.create_task_group() as background:
             keeper = LeaseKeeper(
-                self.journal, self.limits.lease_ttl_s, give_up=self._lose_lease, stop=self._cancel_work
+                self.journal,
+                self.limits.lease_ttl_s,
+                give_up=self._lose_lease,
+                end_waits=self._end_waits,
+                stop=self._cancel_work,
+                pause_s=self.limits.pause_s,
             )
             try:
                 self.journal.write_in(background)
@@ -328,7 +344,7 @@ class DebateRun:
         turn = frame.turn
         attempts = {0: 1} if turn is None else dict(self.policy.retries(self.fold, [turn]))
         if turn is not None and turn.outcome == "failed":
-            if self.state.retries_failed:
+            if self.state.retries_failed or _is_halted(turn):
                 attempts = {0: turn.attempt + 1}
             elif not attempts:
                 self.policy.check_failed(self.fold, [turn])
@@ -354,7 +370,10 @@ class DebateRun:
         turns = {spec.slot: current.turns.get((plan.name, spec.slot)) for spec in plan.turns}
         stage_turns = [turn for turn in turns.values() if turn is not None]
         attempts = {slot: 1 for slot, turn in turns.items() if turn is None}
+        attempts |= {turn.slot: turn.attempt + 1 for turn in stage_turns if _is_halted(turn)}
         attempts |= self.policy.retries(self.fold, stage_turns)
+        # The process may have died while it waited for the providers, and nobody has read past these turns.
+        attempts |= {turn.slot: turn.attempt + 1 for turn in failed_by_providers(stage_turns)}
         # The process may have died after the last failure, before it stored the loss of the quorum.
         if not attempts and await self._is_round_lost(planned):
             return await self._retry_round(planned, stages)
@@ -398,20 +417,61 @@ class DebateRun:
         return retried
 
     async def _take_stage(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> None:
-        """Take the turns of a stage; take failed turns that may be retried again at once."""
-        while attempts:
-            turns = await self._take_turns(stage, attempts, view)
-            if turns is None:
-                return
-            self.policy.check_failed(self.fold, turns)
-            attempts = dict(self.policy.retries(self.fold, turns))
-
-    async def _take_turns(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> list[AnyTurn] | None:
-        """Take turns of a stage; return all turns of the stage, or `None` if some are still missing.
+        """Take the turns of a stage; take failed turns again that may be retried at once, or after a wait.
 
         Raises:
             QuorumLost: Too few agents answered.
         """
+        while attempts:
+            turns = await self._take_turns(stage, attempts, view)
+            if turns is None:
+                return
+            quorum_error = check_stage_quorum(stage, turns, self.fold.record.config.quorum)
+            attempts = await self._wait_for_providers(turns, stops=quorum_error is not None)
+            if self.state.is_stage_open:
+                return
+            if attempts:
+                continue
+            if quorum_error is not None:
+                raise quorum_error
+            self.policy.check_failed(self.fold, turns)
+            attempts = dict(self.policy.retries(self.fold, turns))
+
+    async def _wait_for_providers(self, turns: Sequence[AnyTurn], *, stops: bool) -> dict[int, int]:
+        """Wait for the providers of failed turns as long as the patience allows; return the turns to take again.
+
+        A request to pause or stop ends the wait, and leaves the stage open.
+
+        Args:
+            turns: All turns of a stage.
+            stops: Whether too few agents of the stage answered.
+        """
+        failed, patience = failed_by_providers(turns), self.limits.patience
+        if patience is None or not failed:
+            return {}
+        current = self.fold.current
+        stops = stops or (current is not None and self.policy.check_quorum(self.fold, current.in_order()) is not None)
+        retake: Retake | None = None
+        with anyio.CancelScope() as self._wait_scope:
+            retake = await patience.wait(failed, stops=stops)
+        self.state.is_stage_open = not self._may_call()
+        if retake is None:
+            return {}
+        self._note_wait(retake)
+        return {turn.slot: turn.attempt + 1 for turn in retake.turns}
+
+    def _note_wait(self, retake: Retake) -> None:
+        """Note a wait; the first of successive waits for one provider stands for all of them."""
+        first, waits = retake.turns[0], self.state.waits
+        provider, seconds = first.error.provider or first.provider, max(0.0, retake.seconds)
+        if waits and waits[-1].provider == provider:
+            waits[-1] = waits[-1].model_copy(update={"seconds": waits[-1].seconds + seconds})
+        else:
+            error = first.error
+            waits.append(ProviderWait(provider=provider, code=error.code, reason=error.message, seconds=seconds))
+
+    async def _take_turns(self, stage: Stage, attempts: dict[int, int], view: DebateContext) -> list[AnyTurn] | None:
+        """Take turns of a stage; return all turns of the stage, or `None` if some are still missing."""
         state = self.state
         shortage = self.funds.check()
         if shortage is not None:
@@ -442,12 +502,7 @@ class DebateRun:
         state.is_stage_open = len(stage_turns) < len(stage.turns)
         if not self._may_call():  # first answer the request or end for the budget; the quorum is checked later
             state.is_stage_open = True
-        if state.is_stage_open:
-            return None
-        quorum_error = check_stage_quorum(stage, stage_turns, self.fold.record.config.quorum)
-        if quorum_error is not None:
-            raise quorum_error
-        return stage_turns
+        return None if state.is_stage_open else stage_turns
 
     async def _close_round(self, current: RoundRecord, ended_by_mode: str | None) -> None:
         end: RoundEnd | None = None
@@ -464,9 +519,11 @@ class DebateRun:
         if end.stage is not None:
             await self._take_stage(end.stage, {spec.slot: 1 for spec in end.stage.turns}, self.fold.view(ends=True))
             return
-        step = self.limits.rounds is not None
+        step, waits = self.limits.rounds is not None, tuple(self.state.waits) or None
+        self.state.waits.clear()
         events = [
-            event.model_copy(update={"step": step}) if event.type == "round_complete" else event for event in end.events
+            event.model_copy(update={"step": step, "waits": waits}) if event.type == "round_complete" else event
+            for event in end.events
         ]
         if end.ends_run:
             await self._append_end(*events)
@@ -557,6 +614,9 @@ class DebateRun:
     def _lose_lease(self, error: RoundtableError) -> None:
         self.state.lease_error = error
         self._run_scope.cancel()
+
+    def _end_waits(self) -> None:
+        self._wait_scope.cancel()
 
     def _cancel_work(self) -> None:
         self._work_scope.cancel()

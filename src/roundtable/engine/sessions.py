@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
 from roundtable._core.clock import SystemClock
 from roundtable._core.owner import current_owner
+from roundtable._version import __version__
 from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound, StorageError
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.protocols import Backup, FullText, HasBackupHint, Leases
@@ -24,10 +27,10 @@ from roundtable.types.attachments import stored_contents
 from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable.protocols import Clock, Storage
+    from roundtable.protocols import Clock, KeyValue, Storage
     from roundtable.types import (
         AgentResponse,
         Attachment,
@@ -47,9 +50,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ControlSignals", "SessionManager"]
 
+logger: logging.Logger = logging.getLogger("roundtable.engine")
 
 _PAGE = 500
 _SHORT_LEASE_S = 15.0
+_PROMPTS: Final = "prompts/"
+"""Start of the keys of the texts of prompts in the key-value store; their hash follows."""
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 class ControlSignals:
@@ -120,6 +130,7 @@ class SessionManager:
         self.clock: Clock = clock or SystemClock()
         self.signals: ControlSignals = signals or ControlSignals()
         self._on_delete = on_delete
+        self._stored_prompts: set[str] = set()
 
     async def create_session(
         self,
@@ -131,6 +142,7 @@ class SessionManager:
         plugins: Sequence[PluginUse] = (),
         session_id: str | None = None,
         attachments: Sequence[Attachment] = (),
+        prompts: Mapping[str, str] | None = None,
     ) -> Session:
         """Create an empty session.
 
@@ -143,6 +155,7 @@ class SessionManager:
             plugins: Plugins that take part.
             session_id: Id of the session; a random one when left out.
             attachments: Files that belong to the question, checked by `read_attachments`.
+            prompts: Texts of the mode's instructions, by name; each text is stored once for all sessions.
 
         Raises:
             ConfigurationError: There are no agents, an agent appears twice, or a configuration belongs to no agent
@@ -167,13 +180,45 @@ class SessionManager:
             ),
             created_at=self.clock.now(),
             prompt_version=PROMPT_VERSION,
+            library_version=__version__,
+            prompts={name: _digest(text) for name, text in (prompts or {}).items()},
             forked_from=forked_from,
             caller_objects=caller_objects or CallerObjects(),
             plugins=tuple(plugins),
             contents=stored_contents(attachments),
         )
         await self.storage.create(record)
+        await self._store_prompts((prompts or {}).values())
         return Fold(record).to_session()
+
+    async def _store_prompts(self, texts: Iterable[str]) -> None:
+        """Store texts that this object has not stored yet, if the storage keeps values."""
+        values: KeyValue | None = getattr(self.storage, "kv", None)
+        for text in texts:
+            digest = _digest(text)
+            if values is None or digest in self._stored_prompts:
+                continue
+            try:
+                await values.put(f"{_PROMPTS}{digest}", text, tenant=self.tenant)
+            except StorageError as error:
+                logger.warning("the texts of the prompts were not stored: %s", error.message)
+            else:
+                self._stored_prompts.add(digest)
+
+    async def prompt_texts(self, session_id: str) -> dict[str, str]:
+        """Return the texts of a session's prompts by name; a text that this storage does not have is left out.
+
+        Raises:
+            SessionError: The session is unknown.
+        """
+        record, _ = await self.storage.read(session_id, tenant=self.tenant)
+        values: KeyValue | None = getattr(self.storage, "kv", None)
+        found: dict[str, str] = {}
+        for name, digest in record.prompts.items():
+            text = None if values is None else await values.get(f"{_PROMPTS}{digest}", tenant=self.tenant)
+            if isinstance(text, str) and _digest(text) == digest:
+                found[name] = text
+        return found
 
     async def store_past(self, session_id: str, past: Sequence[DurableEvent]) -> None:
         """Store the past that a fork shares with its origin, in one write; if the write fails, delete the session."""
@@ -282,7 +327,7 @@ class SessionManager:
             ConfigurationError: The time or the state is not valid.
         """
         try:
-            query = SessionFilter(updated_before=before, status=status, limit=_PAGE)
+            query = SessionFilter.model_validate({"updated_before": before, "status": status, "limit": _PAGE})
         except ValidationError as error:
             raise _query_error("prune", error, "Pass a datetime with a time zone, and a valid state or None.") from None
         deleted = 0

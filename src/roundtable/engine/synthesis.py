@@ -112,7 +112,7 @@ async def synthesize_stored(journal: Journal, writer: Writer, lease_ttl_s: float
             errors.append(error)
             background.cancel_scope.cancel()
 
-        keeper = LeaseKeeper(journal, lease_ttl_s, give_up=give_up, stop=lambda: None)
+        keeper = LeaseKeeper(journal, lease_ttl_s, give_up=give_up)
         background.start_soon(keeper.keep_lease)
         event = await synthesis_event(writer, journal.fold, journal.clock)
         try:

@@ -9,13 +9,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, Self, TypeAlias
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.words import counted, listing, share_text
 from roundtable.errors import ConfigurationError
 from roundtable.exits.base import Exit, Load, as_json, not_ended, whole
 from roundtable.metrics.agreement import entropy, jensen_shannon, tally, total_variation
 from roundtable.protocols import ExitRound
 from roundtable.scoring.camps import compare_answers, to_open_answer
-from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.numbers import Number, exact, exact_or_none, share
 from roundtable.scoring.open_answers import is_abstention, open_key
 from roundtable.types import AgentResponse, AnyTurn, ExitResult, FailedTurn, JsonValue, Turn, TurnKey
@@ -79,7 +79,7 @@ def _abstains(response: AgentResponse, basis: Basis) -> bool:
 def _answer(response: AgentResponse, basis: Basis) -> str:
     if basis == "position":
         return open_key(response.bottom_line or response.position)
-    return casefold((response.choice if basis == "choice" else response.stance) or "")
+    return (response.choice if basis == "choice" else response.stance) or ""
 
 
 def turns_of(exit_round: ExitRound) -> tuple[AnyTurn, ...]:
@@ -96,17 +96,15 @@ def count_answers(exit_round: ExitRound) -> tuple[int, int]:
     return len(spoke) - len(abstained), len(spoke) + (len(missing) if isinstance(missing, tuple) else 0)
 
 
-def kept_position(before: AgentResponse, after: AgentResponse, key: TurnKey | None = None) -> bool:
+def kept_position(before: AgentResponse, after: AgentResponse) -> bool:
     """Check whether an agent certainly kept its position.
 
-    The agent kept its position if its two answers are equal by the rules of `roundtable.scoring.camps`, if it declared
-    that they are the same, or if it abstained twice. A different wording alone does not show that an answer is still
-    the same.
+    The agent kept its position if its two answers are equal by the rules of `roundtable.scoring.camps`, or if it
+    abstained twice. A different wording does not show that an answer is still the same, nor does the agent's own word.
 
     Args:
         before: The agent's earlier answer.
         after: The agent's later answer.
-        key: Turn of the earlier answer, if it is known; declarations refer to turns.
 
     Example:
         >>> def says(text):
@@ -114,21 +112,21 @@ def kept_position(before: AgentResponse, after: AgentResponse, key: TurnKey | No
         >>> [kept_position(says("Adopt it now"), says(later)) for later in ("adopt it now.", "Adopt it, now!")]
         [True, False]
     """
-    earlier = {} if key is None else {key: before}
-    verdicts = compare_answers([to_open_answer("before", before, {}), to_open_answer("after", after, earlier)])
+    verdicts = compare_answers([to_open_answer("before", before, {}), to_open_answer("after", after, {})])
     if not verdicts:
         return True
     return verdicts.get("before", {}).get("after") == "same"
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class Converged(Exit):
     """Ends when no agent changed its answer in the last rounds; reason `convergence`.
 
-    An agent keeps its position if it chooses the same option, if it gives an equal answer, or if it declares that its
-    answer is still the same. Equal answers have the same bottom line or, without one, the same position; letter case,
-    outer quotes and a full stop at the end do not count. A different wording alone counts as a change. Agents that did
-    not answer in each of these rounds are left out; the figures name them.
+    An agent keeps its position if it chooses the same option, if it gives an equal answer, or if another agent says
+    that its answer is still the same. Equal answers have the same bottom line or, without one, the same position; the
+    letter case of words, outer quotes and a full stop at the end do not count. A different wording alone counts as a
+    change. Agents that did not answer in each of these rounds are left out; the figures name them.
 
     Example:
         >>> Converged(rounds=2).to_spec()
@@ -186,15 +184,26 @@ def _kept_through(
 ) -> bool:
     """Check whether an agent kept its position in each pair of successive rounds."""
     return all(
-        kept_position(before[agent], after[agent], key.get(agent))
+        kept_position(before[agent], after[agent]) or _is_confirmed(agent, before, after, key)
         for (before, after), key in zip(pairwise(window), keys, strict=False)
     )
+
+
+def _is_confirmed(
+    agent: str, before: Mapping[str, AgentResponse], after: Mapping[str, AgentResponse], key: Mapping[str, TurnKey]
+) -> bool:
+    """Check whether another agent says that an agent's answer is still the same."""
+    known = {turn: before[speaker] for speaker, turn in key.items() if speaker in before}
+    earlier = to_open_answer("before", before[agent], {})
+    later = [to_open_answer(f"after {speaker}", response, known) for speaker, response in after.items()]
+    return compare_answers([earlier, *later]).get("before", {}).get(f"after {agent}") == "same"
 
 
 def _position_turns(exit_round: ExitRound) -> Iterator[AnyTurn]:
     return (turn for turn in turns_of(exit_round) if turn.outcome == "answered" and turn.answer.kind == "position")
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class Stable(Exit):
     """Ends when the distribution of answers hardly changes any more; reason `stable`.
@@ -285,6 +294,7 @@ def _kolmogorov_smirnov(first: Sequence[Fraction], second: Sequence[Fraction]) -
     )
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class NoProgress(Exit):
     """Ends when the last rounds did not bring more agreement than the rounds before; reason `no_progress`.
@@ -338,6 +348,7 @@ class NoProgress(Exit):
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class LeaderUnassailable(Exit):
     """Ends when the leader cannot be overtaken, whatever the remaining votes and changes are; reason `unassailable`.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, TypeAlias
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.registry import Registry
 from roundtable._core.words import listing, percent, share_text, shortened
 from roundtable.errors import ConfigurationError
@@ -64,6 +65,7 @@ LEAST_AGENTS = 2
 """Minimum number of answers for an agreement: a single answer only agrees with itself."""
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class ConsensusReached(Exit):
     """Ends when the measured agreement of the last round reaches a threshold; reason `consensus`.
@@ -117,6 +119,7 @@ class ConsensusReached(Exit):
         return ExitResult(should_exit=True, reason=self.kind, details=details, figures=figures)
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class AllConfident(Exit):
     """Ends when every agent is confident, and no two agents oppose each other; reason `confidence`.
@@ -152,7 +155,10 @@ class AllConfident(Exit):
         if not responses:
             return not_ended("nobody answered")
         last, threshold = rounds[-1], exact(self.threshold)
-        least = min(exact(response.confidence) for response in responses)
+        stated = [exact(response.confidence) for response in responses if response.confidence is not None]
+        if len(stated) < len(responses):
+            return not_ended(f"{len(responses) - len(stated)} of {len(responses)} answers state no confidence")
+        least = min(stated)
         opposed = self._has_opponents(last)
         answered, asked = count_answers(last)
         figures: dict[str, JsonValue] = {
@@ -187,6 +193,7 @@ def _last_number(rounds: Sequence[ExitRound]) -> int:
     return rounds[-1].number if rounds else 0
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class MaxRounds(Exit):
     """Ends after a number of rounds; reason `max_rounds`.
@@ -221,6 +228,7 @@ class MaxRounds(Exit):
         )
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class MinRounds(Exit):
     """Holds from a number of rounds on; join it to other criteria with `&`, as a precondition. Reason `min_rounds`.
@@ -399,6 +407,7 @@ def early_exit(criteria: ExitCriteria) -> Exit | None:
     return AnyOf(tuple(members))
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class BudgetSpent(Exit):
     """Ends when the turns have used up one of the given amounts; reason `budget`.
@@ -489,6 +498,7 @@ def _elapsed_seconds(turns: Sequence[AnyTurn]) -> float:
     return max((end - turn.timestamp).total_seconds() + turn.duration_s for turn in turns)
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class StopRequested(Exit):
     """Ends when all agents of a role that answered in the last round ask to stop; reason `stop_requested`.
@@ -537,6 +547,7 @@ class StopRequested(Exit):
 _LONGEST_REASON = 300
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True)
 class ModeratorEnds(Exit):
     """Ends when a moderator, who takes no part in the debate, decides to end it; reason `moderator`.

@@ -58,6 +58,8 @@ __all__ = ["Fleet"]
 logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
 _MOST_AT_ONCE: Final = 1000
+_LONGEST_GRACE_S: Final = 60
+"""A pause lets calls finish for this long."""
 _LOWEST_PRIORITY: Final = 1_000_000
 _PROGRESS_S: Final = 0.5
 _LONGEST_PAUSE_S: Final = 10.0
@@ -333,7 +335,14 @@ class Fleet:
                 elapsed_s = anyio.current_time() - begun
                 failed = now.failed + now.cancelled
                 on_progress(
-                    Progress(ended=now.ended, total=now.debates, failed=failed, usage=now.usage, elapsed_s=elapsed_s)
+                    Progress(
+                        ended=now.ended,
+                        total=now.debates,
+                        failed=failed,
+                        stored=min(status.completed, now.ended),
+                        usage=now.usage,
+                        elapsed_s=elapsed_s,
+                    )
                 )
 
         from roundtable.fleet.worker import is_working
@@ -356,12 +365,13 @@ class Fleet:
         concurrency: int = 8,
         until_done: str | None = None,
         on_progress: Callable[[JobStatus], None] | None = None,
+        grace_s: float = 0.0,
     ) -> None:
         """Run queued debates until cancelled, or until a job is done. Needs asyncio; a process can have one worker.
 
-        When the worker is cancelled, it interrupts running debates, as `Ctrl-C` does, and returns them to the queue. If
-        the database server cannot be reached or has no free connection, the worker waits: for a minute at the start,
-        later for as long as it takes.
+        When the worker is cancelled, it interrupts running debates after `grace_s` seconds, and returns them to the
+        queue. If the database server cannot be reached or has no free connection, the worker waits: for a minute at the
+        start, later for as long as it takes.
 
         Args:
             concurrency: Maximum number of debates at the same time, 1 to 1000. This is a setting of the fleet: the
@@ -370,21 +380,25 @@ class Fleet:
             until_done: Name of a job. The worker returns when no debate of this job is queued or running, even if other
                 workers ran them.
             on_progress: Called with the state of this job when it has changed, at most twice a second.
+            grace_s: Seconds that running model calls have to finish after the worker is cancelled, 0 to 60; no new
+                call starts meanwhile. Calls that do not finish are made again by the worker that continues the debate.
 
         Raises:
-            ConfigurationError: The event loop is not asyncio's, this process already has a worker, or the job
-                `until_done` needs other agents than this worker has.
+            ConfigurationError: The event loop is not asyncio's, this process already has a worker, the job
+                `until_done` needs other agents than this worker has, or a number is out of range.
             StorageError: The database cannot be used.
         """
         if type(concurrency) is not int or not 1 <= concurrency <= _MOST_AT_ONCE:
             msg = f"concurrency must be 1 to {_MOST_AT_ONCE} debates at a time, not {concurrency!r}"
             raise ConfigurationError(msg)
+        if not 0 <= grace_s <= _LONGEST_GRACE_S:
+            raise ConfigurationError(f"grace_s must be from 0 to {_LONGEST_GRACE_S} seconds, not {grace_s!r}")
         if sniffio.current_async_library() != "asyncio":
             raise ConfigurationError("a worker needs asyncio, since DBOS needs it", hint="Run it with asyncio.run().")
         queue, records, job = await self._open_patiently(until_done)
         from roundtable.fleet.worker import Worker
 
-        worker = Worker(self.table, queue, records, concurrency, self.provider_concurrency)
+        worker = Worker(self.table, queue, records, concurrency, self.provider_concurrency, grace_s=grace_s)
         if job is None:
             await worker.run()
             return

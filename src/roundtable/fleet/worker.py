@@ -9,7 +9,7 @@ import random
 import socket
 import time
 from functools import partial
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -21,9 +21,9 @@ from roundtable._core.eventloop import until_one_ends
 from roundtable._core.outage import Outage
 from roundtable._core.owner import current_owner, is_provably_dead
 from roundtable.api.debates import Debates
+from roundtable.engine.patience import is_of_provider, pause_s
 from roundtable.errors import (
     AgentError,
-    CircuitOpen,
     ConfigurationError,
     QuorumLost,
     RoundtableError,
@@ -62,9 +62,9 @@ _SUSPECT_DEATHS: Final = 2
 """After this many deaths, a debate is a suspect; a worker runs its suspects one at a time, to find the one at fault."""
 _TRIES: Final = 3
 _FIRST_PAUSE_S: Final = 2.0
-_LONGEST_BACKOFF_S: Final = 30.0
 _LONGEST_PAUSE_S: Final = 300.0
-_LONGEST_OUTAGE_S: Final = 3600.0
+_LONGEST_OUTAGE_S: Final = 1200.0
+"""Seconds for which each try waits in an outage of a provider; an hour in all tries."""
 _BUSY_PAUSE_S: Final = 2.0
 _BEAT_S: Final = 4.0
 _ALIVE_S: Final = 15.0
@@ -119,13 +119,6 @@ def equal_part(most: int, number: int, workers: int) -> int:
     return max(1, most // workers + (number < most % workers))
 
 
-def _pause_before_try(attempts: int, causes: Sequence[RoundtableError]) -> float:
-    """Return the seconds until a debate is tried again: more after each attempt, and as long as a provider asked."""
-    requested_s = max((cause.retry_after_s or 0.0 for cause in causes), default=0.0)
-    backoff_s: float = min(_FIRST_PAUSE_S * 2 ** min(attempts - 1, 16), _LONGEST_BACKOFF_S)
-    return max(backoff_s, min(requested_s, _LONGEST_PAUSE_S))
-
-
 @DBOS.workflow(name=HOLD, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)
 async def _hold_debate(session_id: str, request: str) -> None:
     """Run one debate; DBOS calls this in the event loop of the worker."""
@@ -143,6 +136,10 @@ class _Run:
         self.scope = CancelScope()
         self.cancelled_at: float | None = None
         """When this worker noticed that the debate was cancelled in the queue; `None` if it was not cancelled."""
+        self.is_held = False
+        """Whether its agents may be called at this moment."""
+        self.is_returned = False
+        """Whether its session is paused because the worker ends."""
 
 
 class _OtherAgents(Exception):
@@ -165,6 +162,7 @@ class Worker:
         records: The fleet's jobs and workers.
         concurrency: Maximum number of debates at the same time.
         provider_concurrency: Maximum number of calls at the same time, by provider, for all workers together.
+        grace_s: Seconds that running calls have to finish when the worker is cancelled.
     """
 
     def __init__(
@@ -174,6 +172,8 @@ class Worker:
         records: FleetRecords,
         concurrency: int,
         provider_concurrency: Mapping[str, int],
+        *,
+        grace_s: float = 0.0,
     ) -> None:
         self.id: str = current_owner().name
         """Id of the worker."""
@@ -182,6 +182,7 @@ class Worker:
         self._records = records
         self._concurrency = concurrency
         self._provider_concurrency = provider_concurrency
+        self._grace_s = grace_s
         self._runs: dict[str, _Run] = {}
         self._accounts: dict[str, JobAccount] = {}
         self._contents: dict[str, str] = {}
@@ -211,7 +212,7 @@ class Worker:
             return ()
 
     async def run(self) -> None:
-        """Run debates until cancelled; then interrupt running debates, and return them to the queue.
+        """Run debates until cancelled; then let running calls finish, and return unfinished debates to the queue.
 
         Raises:
             ConfigurationError: Another worker runs in this process.
@@ -327,24 +328,54 @@ class Worker:
             raise
 
     async def _end(self) -> None:
-        """Take no more debates, interrupt running ones, and return unfinished debates to the queue."""
+        """Take no more debates, end running ones, and return unfinished debates to the queue."""
         self._stopping = True
-        await self._end_cancelled()
-        with anyio.move_on_after(_FINISH_S):
-            while any(run.cancelled_at is not None for run in self._runs.values()):
-                self._idle = anyio.Event()
-                await self._idle.wait()
-        for run in self._runs.values():
-            run.scope.cancel()
-        while self._runs:
-            self._idle = anyio.Event()
-            await self._idle.wait()
-        await to_thread.run_sync(partial(DBOS.destroy, workflow_completion_timeout_sec=_FINISH_S))
+        async with anyio.create_task_group() as group:
+            # DBOS takes no more debates from here on, and waits for running ones.
+            limit_s = ceil(self._grace_s) + 2 * _FINISH_S
+            group.start_soon(to_thread.run_sync, partial(DBOS.destroy, workflow_completion_timeout_sec=limit_s))
+            await self._end_runs()
         try:
             await self._queue.give_back((await self._queue.running()).get(self.id, []), self.id)
             await self._records.remove_worker(self.id)
         except StorageError as error:
             logger.warning("other workers will take over after %s s: %s", _ALIVE_S, error.message)
+
+    async def _end_runs(self) -> None:
+        """Wait up to `grace_s` seconds for the running calls of debates, then interrupt the debates."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._beat)  # otherwise, other workers would take over the debates
+            await self._end_cancelled()
+            if self._grace_s:
+                for run in self._runs.values():
+                    group.start_soon(self._return, run)
+                with anyio.move_on_after(self._grace_s):
+                    await self._wait_while(lambda: bool(self._runs))
+            with anyio.move_on_after(_FINISH_S):
+                await self._wait_while(lambda: any(run.cancelled_at is not None for run in self._runs.values()))
+            for run in self._runs.values():
+                run.scope.cancel()
+            await self._wait_while(lambda: bool(self._runs))
+            group.cancel_scope.cancel()
+
+    async def _wait_while(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition is false; it is checked whenever a debate ends."""
+        while condition():
+            self._idle = anyio.Event()
+            await self._idle.wait()
+
+    async def _return(self, run: _Run) -> None:
+        """Pause the session of a debate, so that its running calls finish and no other call starts."""
+        if run.is_held and run.cancelled_at is None:
+            run.is_returned = True
+            try:
+                await self._table.pause(run.session_id)
+            except RoundtableError as error:
+                logger.debug("the debate is interrupted at once: %s", error.message)
+            else:
+                return
+        if run.cancelled_at is None:
+            run.scope.cancel()
 
     async def run_debate(self, workflow_id: str, session_id: str, request: str) -> None:
         """Run a debate, or continue it where it was interrupted.
@@ -366,7 +397,8 @@ class Worker:
         except _OtherAgents:
             raise asyncio.CancelledError from None
         except RoundtableError as error:
-            if run.cancelled_at is not None:  # it ended because its session was paused
+            # It ended because its session was paused, or it would be tried again if this worker did not end.
+            if run.cancelled_at is not None or run.is_returned or (self._stopping and error.retryable):
                 raise asyncio.CancelledError from error
             failure = self._locate(error, job_of(workflow_id)) if isinstance(error, ConfigurationError) else error
             info = error_info(failure).model_dump(mode="json", exclude_defaults=True)
@@ -409,32 +441,25 @@ class Worker:
     async def _try(self, run: _Run, workflow_id: str, queued: str) -> None:
         """Run a debate as it is queued; if an error is temporary, such as in reading its files, try again.
 
-        While a provider is down, its circuit breaker refuses calls. Such a try counts only after a long outage.
-        Meanwhile the debate keeps its place, so that a worker does not let the whole queue fail.
+        In each try, the debate waits for its providers and keeps its place meanwhile, so that a worker does not let the
+        whole queue fail.
         """
-        attempts, tries = 0, 0
-        outage_began: float | None = None
+        tries = 0
         while True:
             try:
                 await self._hold_once(run, workflow_id, await self._request(workflow_id, queued))
             except RoundtableError as error:
                 causes = error.causes if isinstance(error, QuorumLost) and error.causes else (error,)
-                is_outage = all(isinstance(cause, CircuitOpen) for cause in causes)
-                now = time.monotonic()
-                if not is_outage:
-                    outage_began = None
-                elif outage_began is None:
-                    outage_began = now
-                attempts += 1
-                tries += outage_began is None or now - outage_began >= _LONGEST_OUTAGE_S
-                if tries == _TRIES or not (is_outage or error.retryable):
+                is_outage = all(map(is_of_provider, causes))
+                tries += 1
+                if tries == _TRIES or self._stopping or not (is_outage or error.retryable):
                     raise
-                pause_s = _pause_before_try(attempts, causes)
+                wait_s = min(pause_s(tries, causes, first_s=_FIRST_PAUSE_S), _LONGEST_PAUSE_S)
                 logger.info(
-                    "%s failed and is tried again in %.0f s: %s", workflow_id, pause_s, error.message,
+                    "%s failed and is tried again in %.0f s: %s", workflow_id, wait_s, error.message,
                     extra={"session": run.session_id},
                 )  # fmt: skip
-                await anyio.sleep(pause_s)
+                await anyio.sleep(wait_s)
             else:
                 return
 
@@ -542,10 +567,16 @@ class Worker:
                 run.scope.cancel()
                 await checkpoint()
             try:
+                run.is_held = True
                 with within_trace(job):
-                    return await self._table.debate_once(run.session_id, topic, **options)
+                    return await self._table.debate_once(
+                        run.session_id, topic, complete_rounds=True, outage_s=_LONGEST_OUTAGE_S, **options
+                    )
             except SessionBusy:
+                run.is_held = False
                 await anyio.sleep(_BUSY_PAUSE_S)
+            finally:
+                run.is_held = False
 
     async def _job(self, name: str) -> tuple[Job, JobAccount]:
         """Return a job and its account; the job is read again, since a retry may have changed its budget."""
@@ -560,9 +591,11 @@ class Worker:
         while True:
             self._forget_accounts()
             try:
-                await self._records.add_worker(current_owner(self.id), _ALIVE_S)
-                await self._take_over()
-                await self._adapt_polling()
+                with CancelScope(shield=True):  # a cancelled write might take effect after the sign is removed
+                    await self._records.add_worker(current_owner(self.id), _ALIVE_S)
+                if not self._stopping:
+                    await self._take_over()
+                    await self._adapt_polling()
                 outage.ended()
             except StorageError as error:
                 outage.failed(error.message)

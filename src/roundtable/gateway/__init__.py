@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from roundtable._core.ledger import DebateKey, Ledger
+from roundtable.gateway.breaker import BreakerState, CircuitBreaker, KeyBreaker
 from roundtable.gateway.budget import MeteredModel
 from roundtable.gateway.fallback import FallbackModel
 from roundtable.gateway.gateway import Gateway
 from roundtable.gateway.guarded import GuardedModel, RetryNotice
 from roundtable.gateway.prices import ModelPrice, PriceTable
 from roundtable.gateway.retry import RetryRule, retry_with_backoff
-from roundtable.gateway.state import BreakerState, CircuitBreaker, EndpointKey, EndpointState, RateBucket, RetryBudget
+from roundtable.gateway.state import EndpointKey, EndpointState, RateBucket, RetryBudget
 from roundtable.gateway.streams import ChatStream, DeltaStream, StreamingModel
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "FallbackModel",
     "Gateway",
     "GuardedModel",
+    "KeyBreaker",
     "Ledger",
     "MeteredModel",
     "ModelPrice",

@@ -121,7 +121,7 @@ class MeteredModel(WrappedModel):
 
     async def _read_prices(self) -> None:
         # This takes about a second, only once. It runs on a thread, so that it does not block the event loop.
-        if not self.prices.can_skip_load(self.provider, self.endpoint):
+        if not self.prices.can_skip_load(self.kind, self.endpoint):
             await anyio.to_thread.run_sync(self.prices.load)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
@@ -177,7 +177,7 @@ class MeteredModel(WrappedModel):
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
         """Return the most that a call may consume, by an estimate of its prompt; with a price only if needed."""
         tokens_in, tokens_out = self.worst_tokens(request)
-        tokens_in += search_tokens(request, self.provider)
+        tokens_in += search_tokens(request, self.kind)
         cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
         return Amount(cost, tokens_in + tokens_out, 1)
 
@@ -195,7 +195,7 @@ class MeteredModel(WrappedModel):
     def worst_cost(self, model: str, tokens_in: int, tokens_out: int, *, searches: int = 0) -> Decimal | None:
         """Return the most US dollars that a call of a model with these tokens may cost; `None` if that is unknown."""
         return self.prices.worst(
-            self.provider,
+            self._priced_as(self.provider, model),
             model,
             tokens_in,
             tokens_out,
@@ -215,17 +215,21 @@ class MeteredModel(WrappedModel):
         listed = usage.partial_cost_usd is None
         provider = (response and response.provider) or self.provider
         for name in dict.fromkeys((request.model or self.model, (response and response.model) or "")):
-            share = self.price_share
-            exact = self.prices.cost(provider, name, usage, endpoint=self.endpoint, share=share, listed=listed)
+            share, listed_as = self.price_share, self._priced_as(provider, name)
+            exact = self.prices.cost(listed_as, name, usage, endpoint=self.endpoint, share=share, listed=listed)
             cost = to_usd(exact)
             if cost is None:
                 continue
             priced: dict[str, float | None] = {"cost_usd": cost, "partial_cost_usd": None}
             if usage.cache_read_tokens or usage.cache_write_tokens or share != FULL_PRICE:
-                saved = self.prices.saved(provider, name, usage, share, endpoint=self.endpoint)
+                saved = self.prices.saved(listed_as, name, usage, share, endpoint=self.endpoint)
                 priced["saved_usd"] = to_usd(saved)
             return usage.model_copy(update=priced)
         return usage
+
+    def _priced_as(self, provider: str, model: str) -> str:
+        """Return the provider whose prices apply: for a named endpoint without stated prices, the one of its kind."""
+        return self.kind if provider == self.provider and not self.prices.states(provider, model) else provider
 
 
 class ReservedModel(WrappedModel):

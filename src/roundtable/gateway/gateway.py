@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import random
-from collections import deque
+from collections import Counter, deque
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import anyio
 
 from roundtable._core.clock import SystemClock
 from roundtable._core.eventloop import PerLoop
+from roundtable._core.waits import SHOWN_S, Wait, report_wait
+from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError
+from roundtable.gateway.breaker import CircuitBreaker
 from roundtable.gateway.guarded import CallRules, GuardedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBudget
 from roundtable.gateway.wrapping import account_of, calls_at_once_of, default_rate_of, endpoint_of
+from roundtable.http.guard_public import masked_url
+from roundtable.types import Breaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from roundtable.protocols import ChatModel, SleepingClock
-    from roundtable.types import ModelCall, RetryPolicy
+    from roundtable.types import ModelCall, RetryPolicy, WaitReason
 
 __all__ = ["Gateway"]
+
+_log: logging.Logger = logging.getLogger("roundtable.gateway")
 
 
 class Gateway:
@@ -33,10 +42,11 @@ class Gateway:
     Models guarded by one gateway share its limits. The rules for a call:
 
     - It waits until fewer than `concurrency` calls with the same provider, address, model and key are in progress, and
-      until the rates of the provider allow it. The rates are the configured ones or, by default, those of the provider;
-      limits in response headers replace only the default rates. A call that would wait more than 60 seconds for the
-      rates fails at once.
-    - While the breaker of its endpoint (provider, address, model and key) is open, it is refused with `CircuitOpen`.
+      until the rates of the provider allow it. The rates are the configured ones. By default, a vendor's own address
+      has a default rate, all other servers have none, and limits in response headers always win over that. A call that
+      would wait more than 60 seconds for the rates fails at once.
+    - While the breaker of its endpoint (provider, address and model) is open, it is refused with `CircuitOpen`. After
+      the provider refused its key, calls with this key are refused with `APIAuthError` for 15 minutes.
     - The retry rule decides about retries. The call keeps its slot between tries. Retries are paid from a budget that
       all calls of the provider share; when this budget is used up, failures are final.
     - It ends with `APITimeoutError` at its total deadline. The time starts with the admission, and includes tries and
@@ -46,7 +56,8 @@ class Gateway:
     - It reports usage that is never negative and counts at least one call. The usage of failed tries is added to the
       answer's usage, or is in `usage` of the error.
 
-    How failures count:
+    The breaker counts each call once, when it ends, and opens when half of at least 20 calls of the last 60 seconds
+    failed; see `roundtable.types.Breaker`. How failures count:
 
     | | retried | counts for the breaker | costs budget |
     |---|---|---|---|
@@ -93,7 +104,10 @@ class Gateway:
         self.clock: SleepingClock = clock or SystemClock()
         self.random: random.Random = random.Random(seed)
         self._endpoint_states: dict[EndpointKey, EndpointState] = {}
+        self._breakers: dict[tuple[str, str, str], CircuitBreaker] = {}
         self._budgets: dict[tuple[str, str, str], RetryBudget] = {}
+        self.waits: Counter[tuple[str, WaitReason]] = Counter()
+        """Number of waits of more than a second, by endpoint (`provider:model at address`) and reason."""
         self._parts = 1
         self._has_shared = False
         self.call_listeners: tuple[Callable[[ModelCall], None], ...] = ()
@@ -110,6 +124,7 @@ class Gateway:
         retry: RetryPolicy | None = None,
         requests_per_minute: float | Literal["auto"] | None = "auto",
         tokens_per_minute: float | None = None,
+        breaker: Breaker | Literal["auto"] | None = "auto",
     ) -> GuardedModel:
         """Wrap a model; a model that this gateway already guards is returned unchanged, unless `retry` is set.
 
@@ -121,23 +136,26 @@ class Gateway:
             timeout_s: Total deadline of its calls in seconds; the gateway's deadline when left out.
             retry: Retry policy; the gateway's rule when left out.
             requests_per_minute: Calls per minute, above 0; each try counts. `"auto"` uses the default rate of the
-                model's provider, if there is one, until response headers state the limit. `None` sets no limit.
+                model's provider, if there is one and the model is not on this machine, until response headers state the
+                limit. `None` sets no limit.
             tokens_per_minute: Tokens per minute that the provider allows; no limit when left out.
+            breaker: When too many failures stop further calls; `"auto"` is `Breaker()`, and `None` never stops them.
+                The first call to a provider, address and model sets this for all its callers.
         """
         if isinstance(model, GuardedModel):
             guarded = model if model.gateway is self else GuardedModel(self, model.inner, model.guard)
             return guarded if retry is None else guarded.with_retry(retry)
-        is_default = requests_per_minute == "auto"
         requests = default_rate_of(model) if requests_per_minute == "auto" else requests_per_minute
         rates = Rates(
             requests_per_minute=_check_rate("requests_per_minute", requests),
-            learns=is_default and requests is not None,
+            learns=requests_per_minute == "auto",
             tokens_per_minute=_check_rate("tokens_per_minute", tokens_per_minute),
         )
         guard = CallRules(
             timeout_s=self.timeout_s if timeout_s is None else _check_positive("timeout_s", timeout_s),
             rule=self.retry if retry is None else RetryRule.of(retry),
             rates=rates,
+            breaker=Breaker() if breaker == "auto" else breaker,
         )
         return GuardedModel(self, model, guard)
 
@@ -145,6 +163,26 @@ class Gateway:
     def endpoint_states(self) -> tuple[EndpointState, ...]:
         """State of each endpoint (provider, address, model and key) that has been called."""
         return tuple(self._endpoint_states.values())
+
+    def reset_breakers(self) -> None:
+        """Close all breakers and forget their failures, such as after a provider is back or a quota was raised."""
+        for state in self.endpoint_states:
+            state.reset()
+
+    def note_wait(self, endpoint_state: EndpointState, wait: Wait) -> None:
+        """Count and report a wait of more than a second; the log has the first one of each endpoint and reason."""
+        label, key = endpoint_state.breaker.label, endpoint_state.key
+        self.waits[label, wait.reason] += 1
+        if self.waits[label, wait.reason] == 1:
+            length = "" if wait.remaining_s is None else f" {wait.remaining_s:.0f} s"
+            _log.info(
+                "%s: a call waits%s for %s; later waits like this are not logged",
+                label,
+                length,
+                wait.detail,
+                extra={"provider": key.provider, "model": key.model, "reason": wait.reason},
+            )
+        report_wait(wait)
 
     def share_rates(self, parts: int) -> None:
         """Share the rates of all endpoints with other processes: from now on, this process uses an equal part.
@@ -175,14 +213,21 @@ class Gateway:
         for provider, limiter in limiters.items():
             limiter.resize(self._provider_limits.get(provider, math.inf))
 
-    def endpoint_state(self, model: ChatModel, name: str, rates: Rates) -> EndpointState:
-        """Return the state that all calls to an endpoint share; the first call sets its rates."""
+    def endpoint_state(self, model: ChatModel, name: str, rules: CallRules) -> EndpointState:
+        """Return the state that all calls to an endpoint share; the first call sets its rates and its breaker."""
         key = EndpointKey(model.provider, endpoint_of(model), name or model.model, account_of(model))
         state = self._endpoint_states.get(key)
         if state is None:
             budget = self._budgets.setdefault((key.provider, key.endpoint, key.account), RetryBudget())
             at_once = calls_at_once_of(model)
-            made = EndpointState(key, rates, budget, self.clock, self._parts, calls_at_once=at_once)
+            breaker = self._breakers.get(key[:3])
+            if breaker is None:
+                label = f"{key.provider}:{key.model}" + (f" at {masked_url(key.endpoint)}" if key.endpoint else "")
+                breaker = CircuitBreaker.of(rules.breaker, label, clock=self.clock)
+                breaker = self._breakers.setdefault(key[:3], breaker)
+            made = EndpointState(
+                key, rules.rates, breaker, budget, clock=self.clock, parts=self._parts, calls_at_once=at_once
+            )
             state = self._endpoint_states.setdefault(key, made)
         return state
 
@@ -192,12 +237,16 @@ class Gateway:
         held: list[_Slots] = []
         try:
             for limiter in self._limiters_of(endpoint_state):
-                await limiter.take()
+                await limiter.take(partial(self._note_slot, endpoint_state, limiter))
                 held.append(limiter)
             yield
         finally:
             for limiter in held:
                 limiter.put_back()
+
+    def _note_slot(self, endpoint_state: EndpointState, limiter: _Slots) -> None:
+        calls = counted(int(limiter.most), "call")
+        self.note_wait(endpoint_state, Wait("slot", f"a free slot, with {calls} at once"))
 
     def _limiters_of(self, endpoint_state: EndpointState) -> tuple[_Slots, ...]:
         """Return the limiters for calls to an endpoint: its own, and the one of its provider if there is one."""
@@ -237,15 +286,23 @@ class _Slots:
             self.most = most
             self._admit()
 
-    async def take(self) -> None:
-        """Take a slot; wait until one is free and no other call has waited for longer."""
+    async def take(self, on_wait: Callable[[], None]) -> None:
+        """Take a slot; wait until one is free and no other call has waited for longer.
+
+        Args:
+            on_wait: Called when the wait has taken more than a second.
+        """
         if self._taken < self.most:
             self._taken += 1
             return
         turn = anyio.Event()
         self._waiting.append(turn)
         try:
-            await turn.wait()
+            with anyio.move_on_after(SHOWN_S):
+                await turn.wait()
+            if not turn.is_set():
+                on_wait()
+                await turn.wait()
         except BaseException:
             if turn.is_set():
                 self.put_back()

@@ -11,26 +11,27 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeVar
 import anyio
 
 from roundtable._core.text import error_text
-from roundtable.errors import AgentError, APITimeoutError, CircuitOpen, RoundtableError
+from roundtable._core.waits import SHOWN_S, Wait
+from roundtable.errors import AgentError, APITimeoutError, RoundtableError
 from roundtable.gateway.budget import MeteredModel, ReservedModel
 from roundtable.gateway.prices import sane_usage, usage_of_failure
 from roundtable.gateway.retry import RetryRule
-from roundtable.gateway.state import Rates
+from roundtable.gateway.state import NO_PROBE, Rates
 from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.wrapping import (
     WrappedModel,
     close_stream,
     endpoint_of,
+    is_recorded,
     is_replayed,
     keeps_deadline,
     notify_timeout,
 )
 from roundtable.http.message import ending_at
-from roundtable.types import ChatDelta, ChatResponse, ModelCall, Usage
+from roundtable.types import Breaker, ChatDelta, ChatResponse, ModelCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
-    from random import Random
     from types import TracebackType
 
     from tenacity import AsyncRetrying, RetryCallState
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from roundtable.gateway.gateway import Gateway
     from roundtable.gateway.state import EndpointState
     from roundtable.protocols import ChatModel, SleepingClock
-    from roundtable.types import ChatRequest, RetryPolicy
+    from roundtable.types import ChatRequest, JsonValue, RetryPolicy
 
 __all__ = [
     "CallReport",
@@ -106,7 +107,16 @@ class CallReport:
         if error is None:
             self._send(replace(call, error="cancelled"))
         else:
-            self._send(replace(call, error=type(error).__name__, usage=error.usage, request_id=error.request_id))
+            status = (error.details or {}).get("status")
+            self._send(
+                replace(
+                    call,
+                    error=type(error).__name__,
+                    status=status if isinstance(status, int) else None,
+                    usage=error.usage,
+                    request_id=error.request_id,
+                )
+            )
 
     def _call(self, provider: str | None) -> ModelCall:
         request, model = self._request, self._model
@@ -209,8 +219,7 @@ class RetryLoop:
         endpoint_state: State of the endpoint; its budget pays for retries.
         rule: Decides what to retry.
         deadline: End of the call.
-        clock: Sleeps between tries.
-        random: Source of the random part of waits.
+        gateway: Its clock sleeps between tries, and it reports the waits.
         tell: Called with each retry, before the wait.
     """
 
@@ -220,15 +229,13 @@ class RetryLoop:
         rule: RetryRule,
         deadline: Deadline,
         *,
-        clock: SleepingClock,
-        random: Random,
+        gateway: Gateway,
         tell: Callable[[RetryNotice], Awaitable[None]] | None,
     ) -> None:
         self._endpoint_state = endpoint_state
         self._rule = rule
         self._deadline = deadline
-        self._clock = clock
-        self._random = random
+        self._gateway = gateway
         self._on_retry = tell
         self.cost: int = 0
         """Price of the current try."""
@@ -236,7 +243,8 @@ class RetryLoop:
         self._usage = Usage()
         self._shown = ""
         self._has_output = False
-        self._last = RoundtableError()
+        self.last: RoundtableError = RoundtableError()
+        """Why the last try failed."""
         self._wait_refusal = ""
         self._attempts: AsyncRetrying | None = None
 
@@ -254,7 +262,7 @@ class RetryLoop:
         """
         self._failures += 1
         self._usage += usage_of_failure(error, begun=begun)
-        self._shown, self._has_output, self._last = shown, begun, error
+        self._shown, self._has_output, self.last = shown, begun, error
         if not self._may_retry(error):
             self._give_up()
         if self._attempts is None:
@@ -279,7 +287,7 @@ class RetryLoop:
             error.usage = self._usage if error.usage is None else self._usage + error.usage
 
     def _give_up(self) -> NoReturn:
-        error = with_tries(self._last, self._failures, self._shown, self._usage, unwaited=self._wait_refusal)
+        error = with_tries(self.last, self._failures, self._shown, self._usage, unwaited=self._wait_refusal)
         raise error from error.__cause__
 
     def _make_attempts(self) -> AsyncRetrying:
@@ -322,27 +330,27 @@ class RetryLoop:
         return ""
 
     def _wait_s(self, state: RetryCallState) -> float:
-        return self._rule.wait_s(self._last, self._failures, self._random.random())
+        return self._rule.wait_s(self.last, self._failures, self._gateway.random.random())
 
     def _pay_or_stop(self, state: RetryCallState) -> bool:
         wait_s = state.upcoming_sleep
-        self._wait_refusal = self._why_not_waiting(self._last.retry_after_s or 0.0, wait_s)
+        self._wait_refusal = self._why_not_waiting(self.last.retry_after_s or 0.0, wait_s)
         # If the breaker opened meanwhile, the error of the call is more useful than the breaker's refusal.
-        if wait_s >= self._deadline.left_s or self._endpoint_state.breaker.wait_s > wait_s:
+        if wait_s >= self._deadline.left_s or not self._endpoint_state.allows_retry(wait_s):
             return True
-        self.cost = self._endpoint_state.pay_for_retry(self._last)
+        self.cost = self._endpoint_state.pay_for_retry(self.last)
         return self.cost == 0
 
     async def _sleep(self, seconds: float) -> None:
-        if not self._last.is_recorded:
-            await self._clock.sleep(seconds)
+        if not self.last.is_recorded:
+            await self._gateway.clock.sleep(seconds)
             return
         # The wait took place during the recording; breaker and deadline must still count its time.
         self._endpoint_state.skip(seconds)
         self._deadline.skip(seconds)
 
     async def _report_retry(self, state: RetryCallState) -> None:
-        error = self._last
+        error = self.last
         delay_s = 0.0 if error.is_recorded else state.upcoming_sleep
         key = self._endpoint_state.key
         _log.warning(
@@ -358,6 +366,9 @@ class RetryLoop:
                 "code": error.code,
             },
         )
+        if delay_s > SHOWN_S:
+            wait = Wait("retry", f"the next try after {error.code}", delay_s)
+            self._gateway.note_wait(self._endpoint_state, wait)
         if self._on_retry is not None:
             await self._on_retry(RetryNotice(self._failures + 1, delay_s, error, self._has_output))
 
@@ -415,6 +426,10 @@ class CallRules:
     """Rule for retries."""
     rates: Rates = field(default_factory=Rates)
     """Calls and tokens per minute that the provider allows."""
+    breaker: Breaker | None = field(default_factory=Breaker)
+    """When too many failures stop further calls; `None` never stops them."""
+    tests_key: bool = False
+    """Whether calls are made even with a key that the provider has refused."""
     before: Callable[[], Awaitable[None]] | None = None
     """Awaited before each try; if it raises an error, the try does not start."""
     on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None
@@ -461,18 +476,24 @@ class GuardedModel(WrappedModel):
         return self if inner is self.inner else GuardedModel(self.gateway, inner, self.guard)
 
     def without_retries(self, timeout_s: float) -> GuardedModel:
-        """Return this model without retries, and with a limit of `timeout_s` seconds for a call."""
+        """Return this model without retries, and with a limit of `timeout_s` seconds for a call, to test it.
+
+        A call tests the key too, even if the provider has refused it.
+        """
         own_timeout_s = self.guard.timeout_s
         rule = replace(self.guard.rule, on=frozenset())
         guard = replace(
-            self.guard, timeout_s=timeout_s if own_timeout_s is None else min(own_timeout_s, timeout_s), rule=rule
+            self.guard,
+            timeout_s=timeout_s if own_timeout_s is None else min(own_timeout_s, timeout_s),
+            rule=rule,
+            tests_key=True,
         )
         return GuardedModel(self.gateway, self.inner, guard)
 
     @property
     def endpoint_state(self) -> EndpointState:
         """State of the model's endpoint: breaker, rates, retry budget."""
-        return self.gateway.endpoint_state(self.inner, self.inner.model, self.guard.rates)
+        return self.gateway.endpoint_state(self.inner, self.inner.model, self.guard)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.
@@ -480,7 +501,7 @@ class GuardedModel(WrappedModel):
         Raises:
             RoundtableError: All tries failed, or the answer missed the deadline.
         """
-        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard.rates)
+        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard)
         async with self.gateway.admitted(endpoint_state):
             call = _Call(self, endpoint_state, request)
             while True:
@@ -503,7 +524,7 @@ class GuardedModel(WrappedModel):
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard.rates)
+        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard)
         async with self.gateway.admitted(endpoint_state):
             call = _Call(self, endpoint_state, request)
             while True:
@@ -548,10 +569,11 @@ class _Call:
         self._retries: RetryLoop | None = None
         self._set_aside = 0.0
         self._is_admitted = False
-        self._sent_at = 0.0
-        self._probe = False
+        self._sent_at = math.inf
+        self._probes = NO_PROBE
         self._is_done = False
         self._attempt = 0
+        self._reason: JsonValue = None
         self._report: CallReport | None = None
         self._has_output = False
         self._shown: list[str] = []
@@ -569,14 +591,17 @@ class _Call:
         except RoundtableError as error:
             if self._retries is not None:
                 self._retries.charge(error)
+                self._endpoint_state.call_failed(self._retries.last)
             raise
 
     async def _admit(self) -> None:
         model, endpoint_state = self._model, self._endpoint_state
         guard = model.guard
-        if endpoint_state.has_rate and not is_replayed(model.inner, self._request):
+        self._sent_at = math.inf if is_replayed(model.inner, self._request) else model.gateway.clock.monotonic()
+        if endpoint_state.has_rate and self._sent_at < math.inf:
             left_s = (self._deadline or Deadline(None, model.gateway.clock)).left_s
-            self._set_aside = await endpoint_state.admit(self._request, min(left_s, guard.rule.longest_wait_s))
+            note = partial(model.gateway.note_wait, endpoint_state)
+            self._set_aside = await endpoint_state.admit(self._request, min(left_s, guard.rule.longest_wait_s), note)
             self._is_admitted = True
             self._sent_at = model.gateway.clock.monotonic()
         try:
@@ -594,11 +619,16 @@ class _Call:
 
     def __enter__(self) -> Self:
         try:
-            self._probe = self._endpoint_state.breaker.enter()
-        except CircuitOpen as error:
-            self._release()
-            error.provider = self._model.provider
-            raise
+            self._probes = self._endpoint_state.enter(
+                is_retry=self._retries is not None, tests_key=self._model.guard.tests_key
+            )
+        except RoundtableError as error:
+            if not is_recorded(self._model.inner, self._request):
+                self._release()
+                error.provider = self._model.provider
+                raise
+            # When the call was recorded, the breakers allowed it.
+            self._probes = NO_PROBE
         self._is_done = self._has_output = False
         self._shown.clear()
         self._attempt += 1
@@ -614,7 +644,10 @@ class _Call:
         if self._is_done:
             return
         own_error = as_own_error(error, self._model.provider) if isinstance(error, Exception) else None
-        self._endpoint_state.failed(own_error or error, probe=self._probe, set_aside=self._set_aside)
+        reason = None if own_error is None else (own_error.details or {}).get("reason")
+        again = reason is not None and reason == self._reason
+        self._endpoint_state.failed(own_error or error, probes=self._probes, set_aside=self._set_aside, again=again)
+        self._reason = reason
         if self._report is not None:
             self._report.report_failure(own_error)
         if own_error is not None and is_missed(own_error) and not own_error.is_recorded:
@@ -675,8 +708,8 @@ class _Call:
         self._is_done = True
         cost = 0 if self._retries is None else self._retries.cost
         set_aside = self._set_aside if self._is_admitted else None
-        self._endpoint_state.succeeded(response.usage, probe=self._probe, set_aside=set_aside, cost=cost)
-        if self._is_admitted:
+        self._endpoint_state.succeeded(response.usage, probes=self._probes, set_aside=set_aside, cost=cost)
+        if response.rate_limit is not None and self._sent_at < math.inf:
             self._endpoint_state.adopt_limit(response.rate_limit, self._sent_at)
         if self._report is not None:
             self._report.report_answer(response)
@@ -694,11 +727,14 @@ class _Call:
                 self._endpoint_state,
                 guard.rule,
                 self._deadline or Deadline(None, gateway.clock),
-                clock=gateway.clock,
-                random=gateway.random,
+                gateway=gateway,
                 tell=guard.on_retry,
             )
-        await self._retries.wait_for_retry(error, shown="".join(self._shown), begun=self._has_output)
+        try:
+            await self._retries.wait_for_retry(error, shown="".join(self._shown), begun=self._has_output)
+        except RoundtableError:
+            self._endpoint_state.call_failed(error)
+            raise
 
 
 def as_own_error(exc: Exception, provider: str) -> RoundtableError:

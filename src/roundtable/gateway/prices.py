@@ -319,6 +319,10 @@ class PriceTable:
         known = [cost for cost in costs if cost is not None]
         return max(known) if costs[0] is not None else None
 
+    def states(self, provider: str, model: str) -> bool:
+        """Check whether the caller states a price for a model."""
+        return self._stated_price(provider, model) is not None
+
     def _stated_price(self, provider: str, model: str) -> ModelPrice | None:
         return self._stated.get((provider, model)) or self._stated.get((provider, "*"))
 

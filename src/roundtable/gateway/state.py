@@ -1,38 +1,36 @@
-"""State that all calls to one endpoint share: rate limits, circuit breaker, retry budget."""
+"""State that all calls to one endpoint share: rate limits, circuit breakers, retry budget."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable._core.clock import SystemClock
-from roundtable.errors import AgentError, APIAuthError, APIRateLimitError, CircuitOpen, RoundtableError
+from roundtable._core.waits import SHOWN_S, Wait
+from roundtable._core.words import counted
+from roundtable.errors import APIAuthError, APIRateLimitError, RoundtableError
+from roundtable.gateway.breaker import KeyBreaker, certain_outage, own_words
 from roundtable.gateway.retry import kind_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable
 
+    from roundtable.gateway.breaker import CircuitBreaker
     from roundtable.protocols import Clock, SleepingClock
     from roundtable.types import ChatRequest, RateLimit, Usage
 
 __all__ = [
     "LONGEST_WAIT_S",
-    "BreakerState",
-    "CircuitBreaker",
+    "NO_PROBE",
     "EndpointKey",
     "EndpointState",
+    "Probes",
     "RateBucket",
     "Rates",
     "RetryBudget",
 ]
-
-BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
-"""`closed` allows all calls, `open` allows none, `half_open` allows one call to test whether the provider is back."""
-
-_DEFAULT_LABEL: Final = "the model"
 
 _DAY_S: Final = 86_400.0
 """Longest period of a provider's limit."""
@@ -41,166 +39,6 @@ LONGEST_WAIT_S: Final = 60.0
 """Most seconds that a call waits for the rates to allow it."""
 _CHARS_PER_TOKEN: Final = 4
 """Rough estimate that is rather too high for English texts; after the call, its usage is known."""
-
-
-class CircuitBreaker:
-    """Refuses calls to an endpoint (provider, address, model and key) that keeps failing.
-
-    `threshold` failures within the last `window_s` seconds open the breaker. While it is open, every call is refused at
-    once. After `recovery_s` seconds, exactly one call is allowed, the probe. If it succeeds, the breaker closes and
-    forgets all failures. If it fails, the breaker stays open for the same time again.
-
-    The caller decides which failures count. The gateway counts each failed try with a temporary cause: network errors,
-    statuses of 500 and above, time-outs, useless answers. It does not count
-
-    - rate limits, since a provider that sends them works and states when to retry;
-    - refusals (400, 401, 403, 404, 413, 422), since the request caused them;
-    - cancelled calls.
-
-    None of these counts as a success either.
-
-    Args:
-        label: Name of the endpoint in messages.
-        clock: Source of the time.
-        threshold: Number of failures that open the breaker.
-        window_s: Seconds for which a failure counts.
-        recovery_s: Seconds that the breaker stays open.
-
-    Example:
-        >>> breaker = CircuitBreaker("acme")
-        >>> for _ in range(5):
-        ...     breaker.record_failure(probe=breaker.enter())
-        >>> breaker.state
-        'open'
-        >>> breaker.reset()
-        >>> breaker.state
-        'closed'
-    """
-
-    threshold: int = 5
-    window_s: float = 60.0
-    recovery_s: float = 60.0
-
-    def __init__(
-        self,
-        label: str = _DEFAULT_LABEL,
-        *,
-        clock: Clock | None = None,
-        threshold: int | None = None,
-        window_s: float | None = None,
-        recovery_s: float | None = None,
-    ) -> None:
-        self.label = label
-        self.threshold = threshold or type(self).threshold
-        self.window_s = window_s or type(self).window_s
-        self.recovery_s = recovery_s or type(self).recovery_s
-        self._clock: Clock = clock or SystemClock()
-        self._failures: deque[float] = deque(maxlen=self.threshold)
-        self._opened_at: float | None = None
-        # Text only, since an error would keep the frames of its call alive.
-        self._last_failure: tuple[str, str | None] | None = None
-        self._probing = False
-        # Two event loops in two threads may share a table, and with it this object.
-        self._lock = Lock()
-
-    def __repr__(self) -> str:
-        return f"CircuitBreaker({self.label!r}, state={self.state!r}, failures={self.failures})"
-
-    @property
-    def state(self) -> BreakerState:
-        """State of the breaker."""
-        if self._opened_at is None:
-            return "closed"
-        return "half_open" if self._probing or self.wait_s <= 0 else "open"
-
-    @property
-    def failures(self) -> int:
-        """Number of failures within the window, at most `threshold`."""
-        oldest = self._clock.monotonic() - self.window_s
-        return sum(at > oldest for at in tuple(self._failures))
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds until a call is allowed again; 0 if a call is allowed now."""
-        opened_at = self._opened_at
-        if opened_at is None:
-            return 0.0
-        # Rounding may make a sum of floats slightly too large, but a caller must never wait longer than `recovery_s`.
-        return max(0.0, min(self.recovery_s, opened_at + self.recovery_s - self._clock.monotonic()))
-
-    def reset(self) -> None:
-        """Close the breaker and forget all failures."""
-        with self._lock:
-            self._close()
-
-    def enter(self) -> bool:
-        """Request permission for a call; return whether the call is the probe of an open breaker.
-
-        The caller reports the outcome of the call with one of the `record_` methods.
-
-        Raises:
-            CircuitOpen: The call must not be made now.
-        """
-        if self._opened_at is None:
-            return False
-        with self._lock:
-            return self._enter_as_probe()
-
-    def record_success(self, *, probe: bool = False) -> None:
-        """Record a successful call."""
-        if probe:
-            self.reset()
-
-    def record_failure(self, error: RoundtableError | None = None, *, probe: bool = False) -> None:
-        """Record a failure that counts.
-
-        Args:
-            error: The failure; the errors of refused calls name the newest one, without words of servers, programs and
-                models, since these may quote a prompt.
-            probe: Whether the call was the probe of an open breaker.
-        """
-        with self._lock:
-            now = self._clock.monotonic()
-            if self._opened_at is not None and not probe:
-                # The call began before the breaker opened, so its failure shows nothing new.
-                return
-            self._last_failure = None if error is None else (_own_words(error), error.hint)
-            if probe:
-                self._opened_at, self._probing = now, False
-                return
-            self._failures.append(now)
-            if self.failures >= self.threshold:
-                self._opened_at = now
-
-    def record_nothing(self, *, probe: bool = False) -> None:
-        """Record an outcome that shows nothing about the provider; after a probe, the next call may be the probe."""
-        if probe:
-            with self._lock:
-                self._probing = False
-
-    def _enter_as_probe(self) -> bool:
-        if self._opened_at is None:
-            # Another thread closed the breaker meanwhile.
-            return False
-        if self._probing or self.wait_s > 0:
-            raise self._open_error()
-        self._probing = True
-        return True
-
-    def _close(self) -> None:
-        self._failures.clear()
-        self._opened_at, self._probing, self._last_failure = None, False, None
-
-    def _open_error(self) -> CircuitOpen:
-        wait_s = self.wait_s
-        reason, hint = self._last_failure or (None, None)
-        when = f"a call is let through in {wait_s:.0f} s" if wait_s > 0 else "one call is trying it now"
-        failures = f"{self.threshold} failures within {self.window_s:g} s" + (f", the last: {reason}" if reason else "")
-        return CircuitOpen(
-            f"Circuit breaker open for {self.label}: {failures}; {when}",
-            retry_after_s=wait_s or None,
-            hint=f"{hint} {CircuitOpen.default_hint}" if hint else None,
-        )
 
 
 class RateBucket:
@@ -339,15 +177,6 @@ class RetryBudget:
             self._level = min(self.capacity, self._level + amount)
 
 
-def _own_words(error: RoundtableError) -> str:
-    """Return what failed in words of this library; the calls of an endpoint may belong to different tenants."""
-    details = error.details or {}
-    for fact, name in (("status", "status"), ("exit_code", "exit code")):
-        if fact in details:
-            return f"{name} {details[fact]}"
-    return "an answer that cannot be used" if isinstance(error, AgentError) else error.message
-
-
 class EndpointKey(NamedTuple):
     """Key of an endpoint; calls with the same key share an `EndpointState`."""
 
@@ -368,31 +197,30 @@ class Rates:
     requests_per_minute: float | None = None
     """Calls per minute; each try counts."""
     learns: bool = False
-    """Whether `requests_per_minute` is a default rate; limits in response headers replace a default rate."""
+    """Whether nobody set `requests_per_minute`, so that limits in response headers replace it."""
     tokens_per_minute: float | None = None
     """Tokens per minute, input and output together."""
 
 
-class _EndpointClock:
-    """The clock of an endpoint: a clock, advanced by the waits that are skipped when recorded calls are replayed."""
+class Probes(NamedTuple):
+    """Whether a call is the probe of an open breaker."""
 
-    def __init__(self, clock: SleepingClock) -> None:
-        self._clock = clock
-        self.skipped_s = 0.0
+    endpoint: bool = False
+    """Whether it tests if the provider is back."""
+    key: bool = False
+    """Whether it tests if the provider accepts the key again."""
 
-    def now(self) -> datetime:
-        return self._clock.now()
 
-    def monotonic(self) -> float:
-        return self._clock.monotonic() + self.skipped_s
+NO_PROBE: Final = Probes()
 
 
 class EndpointState:
-    """The state that all calls to one endpoint share: breaker, rates, retry budget.
+    """The state that all calls to one endpoint with one key share: breakers, rates, retry budget.
 
     Args:
         key: Key of the endpoint.
         rates: Calls and tokens allowed per minute.
+        breaker: Circuit breaker of the provider, address and model; calls with other keys share it.
         budget: Pays for the retries of the provider.
         clock: Source of the time; sleeps during waits.
         parts: Number of processes that share the rates.
@@ -403,21 +231,26 @@ class EndpointState:
         self,
         key: EndpointKey,
         rates: Rates,
+        breaker: CircuitBreaker,
         budget: RetryBudget,
+        *,
         clock: SleepingClock,
         parts: int = 1,
-        *,
         calls_at_once: int | None = None,
     ) -> None:
         self.key = key
         self.calls_at_once = calls_at_once
-        self._time = _EndpointClock(clock)
-        self.breaker: CircuitBreaker = CircuitBreaker(f"{key.provider}:{key.model}", clock=self._time)
+        self.breaker = breaker
+        # A program on this machine has no key that a provider could refuse.
+        is_on = breaker.is_on and bool(key.account or key.endpoint)
+        self.key_breaker: KeyBreaker = KeyBreaker(breaker.label, key.provider, clock=clock, is_on=is_on)
+        """Stops calls with a key that the provider refuses."""
         self.budget = budget
         self._clock = clock
         requests, tokens = rates.requests_per_minute, rates.tokens_per_minute
         self._requests = None if requests is None else RateBucket(requests, clock=clock, parts=parts)
         self._learns = rates.learns
+        self._parts = parts
         self._pending = 0
         self._learned_at = -math.inf
         self._lock = Lock()
@@ -440,10 +273,47 @@ class EndpointState:
         """Why calls fail now: the API key was refused, or the breaker is open; `None` if they may succeed."""
         if self.refusal is not None:
             return self.refusal
-        return "the last calls failed, so the circuit breaker is open" if self.breaker.wait_s > 0 else None
+        return f"the circuit breaker is open: {self.breaker.reason}" if self.breaker.wait_s > 0 else None
+
+    def allows_retry(self, wait_s: float) -> bool:
+        """Check whether the breakers will let a retry through.
+
+        Args:
+            wait_s: Seconds until the retry.
+        """
+        return self.key_breaker.wait_s <= wait_s and (self.breaker.allows_retries or self.breaker.wait_s <= wait_s)
+
+    def enter(self, *, is_retry: bool = False, tests_key: bool = False) -> Probes:
+        """Request permission of the breakers for a try; return whether the try is a probe.
+
+        Args:
+            is_retry: Whether the call has begun before.
+            tests_key: Whether a key that the provider has refused is tried again.
+
+        Raises:
+            APIAuthError: The provider refused the key shortly before.
+            CircuitOpen: The breaker is open.
+        """
+        if self.breaker.state == self.key_breaker.state == "closed":
+            return NO_PROBE
+        key = not tests_key and self.key_breaker.enter()
+        if is_retry and self.breaker.allows_retries:
+            return Probes(key=key)
+        try:
+            return Probes(self.breaker.enter(), key)
+        except RoundtableError:
+            self.key_breaker.record_nothing(probe=key)
+            raise
+
+    def reset(self) -> None:
+        """Close both breakers and forget all failures, so that the next call is made."""
+        self.breaker.reset()
+        self.key_breaker.reset()
+        self.refusal = None
 
     def share(self, parts: int) -> None:
         """Change the number of processes that share the rates, from now on."""
+        self._parts = parts
         for bucket in (self._requests, self._tokens):
             if bucket is not None:
                 bucket.share(parts)
@@ -458,10 +328,11 @@ class EndpointState:
         return concurrency if most is None else min(concurrency, most)
 
     def skip(self, seconds: float) -> None:
-        """Advance the time of the breaker without waiting, for a replayed try."""
-        self._time.skipped_s += seconds
+        """Advance the time of the breakers without waiting, for a replayed try."""
+        self.breaker.skip(seconds)
+        self.key_breaker.skip(seconds)
 
-    async def admit(self, request: ChatRequest, patience_s: float) -> float:
+    async def admit(self, request: ChatRequest, patience_s: float, on_wait: Callable[[Wait], None]) -> float:
         """Wait until the rates allow a call; return the number of tokens reserved for the call.
 
         The caller ends each admitted call with `ended` or, if it was not sent, with `give_back`.
@@ -469,17 +340,22 @@ class EndpointState:
         Args:
             request: The call.
             patience_s: Most seconds to wait; never more than `LONGEST_WAIT_S`.
+            on_wait: Gets a wait of more than a second when it begins.
 
         Raises:
             APIRateLimitError: The wait would be longer than that.
         """
         tokens = 0.0
         self._count(1)
-        wait_s = 0.0 if self._requests is None else self._requests.take()
+        wait_s, rate = 0.0, ""
+        if self._requests is not None:
+            wait_s, rate = self._requests.take(), _amount(self._requests.per_minute, "call")
         if self._tokens is not None:
             tokens = float(sum(len(message.content) for message in request.messages) / _CHARS_PER_TOKEN)
             tokens += request.max_tokens
-            wait_s = max(wait_s, self._tokens.take(tokens))
+            tokens_wait_s = self._tokens.take(tokens)
+            if tokens_wait_s > wait_s:
+                wait_s, rate = tokens_wait_s, _amount(self._tokens.per_minute, "token")
         if wait_s == 0:
             return tokens
         started = False
@@ -493,6 +369,8 @@ class EndpointState:
                     hint="Lower `concurrency` of the table, or raise `requests_per_minute` and `tokens_per_minute` in "
                     "ProviderConfig to the rates that your key is allowed; `None` sets no limit.",
                 )
+            if wait_s > SHOWN_S:
+                on_wait(Wait("rate", f"the rate of {rate} a minute", wait_s))
             await self._clock.sleep(wait_s)
             started = True
         finally:
@@ -514,19 +392,22 @@ class EndpointState:
         self._count(-1)
 
     def adopt_limit(self, limit: RateLimit | None, sent_at: float) -> None:
-        """Replace the request limit by the one in response headers, if the current limit is only a default.
+        """Replace the request limit by the one in response headers, unless a caller has set the limit.
 
         Args:
             limit: The limit in the headers.
             sent_at: When the call was sent, on the clock's `monotonic`. An answer may arrive after the answers to later
                 calls, whose limit is more recent; its limit is then ignored.
         """
-        if not self._learns or self._requests is None or limit is None or not limit.requests_limit:
+        if not self._learns or limit is None or not limit.requests_limit:
             return
         with self._lock:
             if sent_at < self._learned_at:
                 return
             self._learned_at = sent_at
+            if self._requests is None:
+                self._requests = RateBucket(limit.requests_limit, clock=self._clock, parts=self._parts)
+                self.has_rate = True
         self._requests.adopt_limit(
             limit.requests_limit,
             remaining=limit.requests_remaining,
@@ -539,38 +420,66 @@ class EndpointState:
         with self._lock:
             self._pending += calls
 
-    def succeeded(self, usage: Usage, *, probe: bool, set_aside: float | None, cost: int) -> None:
-        """Record a successful try.
+    def succeeded(self, usage: Usage, *, probes: Probes, set_aside: float | None, cost: int) -> None:
+        """Record a successful call.
 
         Args:
-            usage: Usage of the try.
-            probe: Whether the try was the breaker's probe.
+            usage: Usage of the last try.
+            probes: Whether the last try was a probe.
             set_aside: Tokens that `admit` reserved; `None` for a call without admission, such as a recorded call.
             cost: Price of the retry; 0 for a first try.
         """
-        self.breaker.record_success(probe=probe)
+        self.breaker.record_success(probe=probes.endpoint)
+        self.key_breaker.record_success()
         self.refusal = None
         self.budget.give_back(cost or self.budget.refund)
         if set_aside is not None:
             self.give_back(tokens=set_aside - usage.total_tokens)
 
-    def failed(self, error: BaseException | None, *, probe: bool, set_aside: float) -> None:
-        """Record a try that failed or was cancelled."""
+    def failed(self, error: BaseException | None, *, probes: Probes, set_aside: float, again: bool) -> None:
+        """Record a try that failed or was cancelled; the call may be tried again.
+
+        Args:
+            error: The failure.
+            probes: Whether the try was a probe.
+            set_aside: Tokens that `admit` reserved.
+            again: Whether the try before it, of the same call, failed for the same reason.
+        """
         own_error = error if isinstance(error, RoundtableError) else None
-        kind = None if own_error is None else kind_of(own_error)
+        outage = None if own_error is None else certain_outage(own_error, again=again)
         if isinstance(error, APIAuthError):
             # Callers that share the key see this, and a provider may quote the prompt of one of them.
-            reason = f"the provider refused the last call ({_own_words(error)})"
+            reason = f"the provider refused the last call ({own_words(error)})"
             self.refusal = f"{reason}. {error.hint}" if error.hint else reason
             self.refused_at = self._clock.monotonic()
-        if kind is None or kind == "rate_limit":
-            self.breaker.record_nothing(probe=probe)
+            self.key_breaker.record_refusal(error)
         else:
-            self.breaker.record_failure(own_error, probe=probe)
+            self.key_breaker.record_nothing(probe=probes.key)
+        if outage is not None:
+            self.breaker.trip(outage, own_error, probe=probes.endpoint)
+        elif probes.endpoint and own_error is not None and _counts(own_error):
+            self.breaker.record_failure(own_error, probe=True)
+        else:
+            self.breaker.record_nothing(probe=probes.endpoint)
         if self._tokens is not None:
             self.give_back(tokens=set_aside)
+
+    def call_failed(self, error: RoundtableError) -> None:
+        """Record that a call ended with this failure of its last try."""
+        if _counts(error):
+            self.breaker.record_failure(error)
 
     def pay_for_retry(self, error: RoundtableError) -> int:
         """Pay for a retry after this error; return its price, or 0 if the budget is too low."""
         cost = self.budget.timeout_cost if kind_of(error) == "timeout" else self.budget.cost
         return cost if self.budget.take(cost) else 0
+
+
+def _amount(per_minute: float, unit: str) -> str:
+    """Return an amount in words; a provider's limit of a day is a fraction per minute."""
+    return f"{per_minute:.3g} {unit}s" if per_minute < 100 and per_minute != 1 else counted(round(per_minute), unit)
+
+
+def _counts(error: RoundtableError) -> bool:
+    """Check whether a failure counts for the circuit breaker: its cause is temporary and the provider's."""
+    return kind_of(error) not in {None, "rate_limit"}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from roundtable.http.guard_public import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -20,8 +23,10 @@ __all__ = [
     "cost_limit_of",
     "default_rate_of",
     "endpoint_of",
+    "is_recorded",
     "is_replayed",
     "keeps_deadline",
+    "kind_of",
     "make_ready",
     "notify_timeout",
     "price_share_of",
@@ -47,6 +52,11 @@ class WrappedModel:
         return self.inner.provider
 
     @property
+    def kind(self) -> str:
+        """Provider whose API and prices the model has; see `kind_of`."""
+        return kind_of(self.inner)
+
+    @property
     def model(self) -> str:
         """Id of the model that answers requests without a model id."""
         return self.inner.model
@@ -69,6 +79,10 @@ class WrappedModel:
     def is_replayed(self, request: ChatRequest) -> bool:
         """Check whether a call is answered from a recording; see `is_replayed`."""
         return is_replayed(self.inner, request)
+
+    def is_recorded(self, request: ChatRequest) -> bool:
+        """Check whether a recording contains a call; see `is_recorded`."""
+        return is_recorded(self.inner, request)
 
     @property
     def cost_limit_usd(self) -> float | None:
@@ -114,6 +128,12 @@ def endpoint_of(model: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def kind_of(model: ChatModel) -> str:
+    """Return the provider whose API and prices a model has: for a named endpoint, the one that it was made from."""
+    kind: object = getattr(model, "kind", None)
+    return kind if isinstance(kind, str) and kind else model.provider
+
+
 def account_of(model: object) -> str:
     """Return the mark of the API key that pays for a model's calls; empty if there is no key."""
     value: object = getattr(model, "account", "")
@@ -123,15 +143,23 @@ def account_of(model: object) -> str:
 def default_rate_of(model: object) -> float | None:
     """Return the default rate of a model's provider in calls per minute; `None` for no limit.
 
-    The rate is the model's attribute `requests_per_minute`.
+    The rate is the model's attribute `requests_per_minute`. A server on this machine never has a default rate.
     """
     value: object = getattr(model, "requests_per_minute", None)
-    return float(value) if isinstance(value, int | float) and value > 0 else None
+    if not isinstance(value, int | float) or value <= 0 or is_loopback(urlsplit(endpoint_of(model)).hostname or ""):
+        return None
+    return float(value)
 
 
 def is_replayed(model: object, request: ChatRequest) -> bool:
     """Check whether a model answers a call from a recording, without reaching a provider."""
     check: Callable[[ChatRequest], bool] | None = getattr(model, "is_replayed", None)
+    return check is not None and check(request)
+
+
+def is_recorded(model: object, request: ChatRequest) -> bool:
+    """Check whether a recording contains a call, so that the call was allowed when it was recorded."""
+    check: Callable[[ChatRequest], bool] | None = getattr(model, "is_recorded", None)
     return check is not None and check(request)
 
 

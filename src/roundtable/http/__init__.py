@@ -6,7 +6,7 @@ Only this package imports httpx, and only at the first request.
 from __future__ import annotations
 
 from roundtable.http.client import HttpClient, HttpLimits, HttpRequest, HttpResponse, HttpStream
-from roundtable.http.guard_public import AddressRefused, checked_url, is_loopback, masked_url
+from roundtable.http.guard_public import AddressRefused, check_plain_http, checked_url, is_loopback, masked_url
 from roundtable.http.pages import Page, PublicWeb
 from roundtable.http.sse import SseEvent, SseFramer
 
@@ -21,6 +21,7 @@ __all__ = [
     "PublicWeb",
     "SseEvent",
     "SseFramer",
+    "check_plain_http",
     "checked_url",
     "is_loopback",
     "masked_url",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import zlib
 from collections.abc import AsyncGenerator
@@ -133,8 +134,8 @@ class BodyDecoder:
 class HttpClient:
     """Sends the requests of one provider; connections are opened at the first request of each event loop.
 
-    A call has one deadline for all its steps. Redirects are not followed, proxies set by environment variables are not
-    used, and responses have a size limit. All failures are `RoundtableError`s that contain no headers, keys or bodies;
+    A call has one deadline for all its steps. Redirects are not followed, only a proxy that is passed is used, and
+    responses have a size limit. All failures are `RoundtableError`s that contain no headers, keys or bodies;
     addresses in them have no query.
 
     Args:
@@ -143,6 +144,8 @@ class HttpClient:
             httpx requires.
         limits: Size limits of a response.
         shows_redirects: Whether to return redirects as responses instead of raising an error; for calls without a key.
+        proxy: Address of an HTTP proxy for all calls.
+        ignores_proxy: Whether the environment sets a proxy that is not used; errors then mention it.
 
     Raises:
         ConfigurationError: `client` is not an `httpx.AsyncClient`.
@@ -158,11 +161,15 @@ class HttpClient:
         client: object | None = None,
         limits: HttpLimits = DEFAULT_LIMITS,
         shows_redirects: bool = False,
+        proxy: str | None = None,
+        ignores_proxy: bool = False,
     ) -> None:
         self.provider = provider
         self._client = None if client is None else _require_httpx_client(client)
         self._limits = limits
         self._shows_redirects = shows_redirects
+        self._proxy = proxy
+        self._ignores_proxy = ignores_proxy
         self._transports = PerLoop(self._new_transport)
 
     async def send(self, request: HttpRequest, *, timeout_s: float, limits: HttpLimits | None = None) -> HttpResponse:
@@ -227,7 +234,23 @@ class HttpClient:
             from roundtable.http.transport import open_pinned
 
             return await open_pinned(request, self.provider, _tls_context)
-        return await self._transports.get().open(request)
+        try:
+            return await self._transports.get().open(request)
+        except APINetworkError as error:
+            if (error.details or {}).get("connected") is False:
+                error.hint = self._with_proxy_hint(error.hint or "")
+            raise
+
+    def _with_proxy_hint(self, hint: str) -> str:
+        """Return the hint of a failed connection, with what a user must know about proxies."""
+        if self._proxy is not None:
+            return f"{hint} Calls go through the proxy {masked_url(self._proxy)}."
+        if self._ignores_proxy:
+            return (
+                f"{hint} The environment sets a proxy, which is not used: set ROUNDTABLE_PROXY=env, or trust_env=True "
+                "in ProviderConfig."
+            )
+        return hint
 
     def _stream(self, reply: Reply, deadline: _Deadline, limits: HttpLimits | None = None) -> HttpStream:
         address = deadline.address
@@ -248,12 +271,12 @@ class HttpClient:
         if self._is_fast():
             from roundtable.http.fast import FastTransport
 
-            return FastTransport(self.provider, _tls_context)
+            return FastTransport(self.provider, _tls_context, self._proxy)
         from roundtable.http.transport import CallersTransport, ShardingTransport
 
         if self._client is not None:
             return CallersTransport(self._client, self.provider)
-        return ShardingTransport(self.provider, _tls_context)
+        return ShardingTransport(self.provider, _tls_context, self._proxy)
 
 
 class HttpStream:
@@ -270,9 +293,24 @@ class HttpStream:
         self._decoder: BodyDecoder | None = None
         self._pieces: Iterator[bytes] = iter(())
         self._provider = provider
+        self._rest_ends_at: float | None = None
+        self._is_complete = False
 
     def __aiter__(self) -> Self:
         return self
+
+    def end_within(self, seconds: float) -> None:
+        """End the body after this many seconds, or at the deadline, as if the server had ended it then.
+
+        For a body that is complete although the server may keep the connection open. The earliest end counts.
+
+        Args:
+            seconds: Seconds from now; infinite for the deadline. If a finite end is set, the body is certainly
+                complete, so it also ends where the connection breaks off.
+        """
+        ends_at = min(anyio.current_time() + seconds, self._deadline.ends_at)
+        self._rest_ends_at = ends_at if self._rest_ends_at is None else min(ends_at, self._rest_ends_at)
+        self._is_complete = self._is_complete or math.isfinite(seconds)
 
     async def __anext__(self) -> bytes:
         """Return the next decoded piece.
@@ -306,9 +344,16 @@ class HttpStream:
         if self._decoder is None:
             self._decoder = BodyDecoder(self.headers.get("content-encoding", ""), self._limits, self._provider)
         try:
-            chunk = await self._reply.read(self._deadline.ends_at)
+            ends_at = self._deadline.ends_at if self._rest_ends_at is None else self._rest_ends_at
+            chunk = await self._reply.read(ends_at)
         except TimeoutError:
+            if self._rest_ends_at is not None:
+                return False
             raise self._deadline.to_error() from None
+        except APINetworkError:
+            if self._is_complete:
+                return False
+            raise
         if chunk is None:
             self._decoder.finish()
             return False

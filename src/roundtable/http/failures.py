@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from roundtable.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     import httpx
 
@@ -27,10 +28,20 @@ __all__ = [
     "library_errors",
     "no_connection",
     "not_an_address",
+    "refused_by_proxy",
     "to_library_error",
     "unusable_client",
     "unusable_request",
 ]
+
+_NO_TLS = frozenset(
+    {"HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "WRONG_VERSION_NUMBER"}
+)
+"""Reasons of OpenSSL for an answer that is not TLS, such as one in plain HTTP."""
+
+
+_UNKNOWN_HOST = {getattr(socket, name) for name in ("EAI_NONAME", "EAI_NODATA") if hasattr(socket, name)}
+"""Codes of a name server's answer that there is no such host; other codes mean that it did not answer."""
 
 
 def not_an_address(provider: str, address: str) -> ConfigurationError:
@@ -59,28 +70,47 @@ def unusable_client(exc: Exception, provider: str, address: str) -> AgentError:
 
 def no_connection(exc: Exception, provider: str, address: str) -> APINetworkError:
     """Return the error of a server that cannot be reached, or whose certificate is refused."""
-    fault = _certificate_fault(exc)
+    fault, hint = _certificate_fault(exc), "Check the address, the server and the network."
+    if fault is not None:
+        hint = "Check the base URL; add a private certificate authority to the system's store."
+    elif _speaks_no_tls(exc):
+        hint = "The server does not speak TLS at this port; write the address with http:// if it is meant."
+    elif address.startswith("https:") and (_find(exc, ssl.SSLEOFError) or _find(exc, ConnectionResetError)):
+        hint += " The port may not speak TLS; if so, write the address with http://."
+    reason = "certificate" if fault else _reason(exc)
     return APINetworkError(
         _prefix(address) + (f"the server's certificate was refused: {fault}" if fault else "could not connect"),
         provider=provider,
-        retryable=fault is None,
+        retryable=fault is None and not _speaks_no_tls(exc),
         cause=exc,
-        details={"connected": False},
-        hint="Check the base URL; add a private certificate authority to the system's store."
-        if fault
-        else "Check the address, the server and the network.",
+        details={"connected": False} | ({"reason": reason} if reason else {}),
+        hint=hint,
     )
+
+
+def refused_by_proxy(provider: str, address: str, status: int | None = None) -> APINetworkError:
+    """Return the error of a proxy that does not open a connection to the server."""
+    refusal = f"{_prefix(address)}the proxy refused the connection" + (f" with status {status}" if status else "")
+    hint = "Check the address of the proxy, its user name and password, and whether it allows this host."
+    return APINetworkError(refusal, provider=provider, hint=hint, retryable=False, details={"connected": False})
 
 
 def broken_connection(provider: str, address: str) -> APINetworkError:
     """Return the error of a response that is cut short or violates the rules of HTTP."""
     message = f"{_prefix(address)}the connection broke off, or the server does not speak HTTP"
-    return APINetworkError(message, provider=provider)
+    return APINetworkError(message, provider=provider, hint=_https_hint(address))
 
 
 def connection_error(exc: Exception, provider: str, address: str) -> APINetworkError:
     """Return the error of a connection that failed according to the operating system."""
-    return APINetworkError(f"{_prefix(address)}the connection failed", provider=provider, cause=exc)
+    message = f"{_prefix(address)}the connection failed"
+    return APINetworkError(message, provider=provider, cause=exc, hint=_https_hint(address))
+
+
+def _https_hint(address: str) -> str | None:
+    """Return a hint for an address that may have the wrong scheme; `None` for the default hint."""
+    is_plain = address.startswith("http:")
+    return "Try again; if it happens again, write the address with https://." if is_plain else None
 
 
 def _prefix(address: str) -> str:
@@ -151,8 +181,7 @@ def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableE
             message = f"{_prefix(address)}your own client refused the answer"
             return APINetworkError(message, provider=provider, retryable=False)
         case httpx.ProxyError():
-            message = f"{_prefix(address)}the proxy refused the connection"
-            return APINetworkError(message, provider=provider, cause=exc)
+            return refused_by_proxy(provider, address)
         case httpx.HTTPError() | OSError():
             return connection_error(exc, provider, address)
         case _:
@@ -173,15 +202,39 @@ def _phase(exc: httpx.TimeoutException) -> str:
             return "the answer"
 
 
+def _speaks_no_tls(exc: BaseException) -> bool:
+    """Check whether a connection failed because the server answered the start of TLS with something else."""
+    # aiohttp wraps the error in one of its own that is an `SSLError` without a reason.
+    return any(str(getattr(link, "reason", "")) in _NO_TLS for link in _chain(exc))
+
+
 def _certificate_fault(exc: BaseException | None) -> str | None:
     fault = _find(exc, ssl.SSLCertVerificationError)
     return None if fault is None else str(getattr(fault, "verify_message", "") or "it could not be verified")
 
 
+def _reason(exc: BaseException) -> str | None:
+    """Return why no connection was made: the host is unknown, was not found now, or refuses; `None` for other faults.
+
+    Only if all addresses of a host refuse a connection, the host refuses it.
+    """
+    lookup = _find(exc, socket.gaierror)
+    if isinstance(lookup, socket.gaierror):
+        return "unknown_host" if lookup.errno in _UNKNOWN_HOST else "lookup_failed"
+    group = _find(exc, ExceptionGroup)
+    if isinstance(group, ExceptionGroup):
+        return "refused" if group.split(ConnectionRefusedError)[1] is None else None
+    return "refused" if _find(exc, ConnectionRefusedError) is not None else None
+
+
 def _find(exc: BaseException | None, kind: type[BaseException]) -> BaseException | None:
     """Return the first exception of a kind in a chain of an exception and its causes."""
+    return next((link for link in _chain(exc) if isinstance(link, kind)), None)
+
+
+def _chain(exc: BaseException | None) -> Iterator[BaseException]:
     for _ in range(10):
-        if exc is None or isinstance(exc, kind):
-            return exc
+        if exc is None:
+            return
+        yield exc
         exc = exc.__cause__ or exc.__context__
-    return None

@@ -18,6 +18,7 @@ from roundtable.http.failures import (
     forbidden,
     no_connection,
     not_an_address,
+    refused_by_proxy,
     unusable_client,
     unusable_request,
 )
@@ -46,10 +47,12 @@ class FastTransport:
     Args:
         provider: Provider that is called, for messages.
         context: Returns the TLS context; called on a thread, at the first https request.
+        proxy: Address of an HTTP proxy; `None` for none.
     """
 
-    def __init__(self, provider: str, context: Callable[[], ssl.SSLContext]) -> None:
+    def __init__(self, provider: str, context: Callable[[], ssl.SSLContext], proxy: str | None = None) -> None:
         self._provider = provider
+        self._proxy = proxy
         self._context = context
         self._tls: ssl.SSLContext | None = None
         self._session = aiohttp.ClientSession(
@@ -83,6 +86,7 @@ class FastTransport:
                 data=request.body or None,
                 ssl=self._tls or True,
                 allow_redirects=False,
+                proxy=self._proxy,
             )
         return FastReply(response, self._provider, address)
 
@@ -176,6 +180,8 @@ def _to_library_error(exc: Exception, provider: str, address: str) -> Roundtable
     match exc:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
             return not_an_address(provider, address)
+        case aiohttp.ClientHttpProxyError():
+            return refused_by_proxy(provider, address, exc.status)
         case aiohttp.ClientConnectorError():
             return no_connection(exc, provider, address)
         case aiohttp.ClientOSError():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import urlsplit
 
+from roundtable._core.text import unquoted
 from roundtable.errors import APINetworkError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ __all__ = [
     "WEB_PORTS",
     "AddressRefused",
     "WebAddress",
+    "check_plain_http",
+    "checked_proxy",
     "checked_url",
     "encoded_host",
     "is_loopback",
+    "is_on_local_network",
     "is_public",
     "masked_url",
     "web_address",
@@ -96,6 +100,21 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_on_local_network(host: str) -> bool:
+    """Check whether a host is on a local network, without a name lookup: a private address, or a name without dots.
+
+    Example:
+        >>> [is_on_local_network(host) for host in ("ollama", "192.168.1.20", "gpu.lan", "api.example.org", "8.8.8.8")]
+        [True, True, True, False, False]
+    """
+    host = host.lower().rstrip(".")
+    try:
+        return not is_public(str(ipaddress.ip_address(host)))
+    except ValueError:
+        is_label = "." not in host and not _NUMBER.fullmatch(host)
+        return is_label or any(host.endswith(f".{name}") for name in _LOCAL_NAMES)
+
+
 def encoded_host(name: str) -> str:
     """Return the name of a host as it is in a `WebAddress`: in ASCII, in lower case, and without brackets.
 
@@ -121,6 +140,8 @@ def encoded_host(name: str) -> str:
 def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -> str:
     """Check an address before a key is sent to it, and return the address without a trailing slash.
 
+    White space and quotes around the address, as env files and shells leave them, are removed.
+
     Args:
         url: The address.
         what: Name of the setting, for messages.
@@ -130,6 +151,7 @@ def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -
         ConfigurationError: The address is not an http address, contains a user name, a query or a fragment, or would
             send a key over plain http to another machine.
     """
+    url = unquoted(url)
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -142,9 +164,61 @@ def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -
     if parts.query or parts.fragment:
         raise ConfigurationError(f"{what} {masked_url(url)!r} must not have a query or fragment", hint=_HINT)
     if has_key and parts.scheme == "http" and not is_loopback(host):
+        raise _plain_http_refusal(url, what, "Use https, or a tunnel to 127.0.0.1.")
+    return url.rstrip("/")
+
+
+def check_plain_http(url: str, *, what: str, has_key: bool) -> None:
+    """Check that a server may be called over plain http: on this machine, or on a local network without a key.
+
+    Raises:
+        ConfigurationError: The address is plain http, and a key would be sent or the server is not on a local network.
+
+    Example:
+        >>> check_plain_http("http://ollama:11434/v1", what="the base URL", has_key=False)
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme != "http" or is_loopback(host) or (not has_key and is_on_local_network(host)):
+        return
+    hint = (
+        "Use https, or a tunnel to 127.0.0.1. If you trust the network, set allow_plain_http=True in ProviderConfig or "
+        "ROUNDTABLE_ALLOW_PLAIN_HTTP=true."
+    )
+    raise _plain_http_refusal(url, what, hint)
+
+
+def _plain_http_refusal(url: str, what: str, hint: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what} {masked_url(url)!r} is plain http; keys are sent only over https, or to this machine", hint=hint
+    )
+
+
+def checked_proxy(url: str, *, what: str = "proxy") -> str:
+    """Check the address of a proxy, and return it with its scheme; it may contain a user name and password.
+
+    Args:
+        url: The address, such as `http://proxy.example.org:3128`; without a scheme, http is meant.
+        what: Name of the setting, for messages.
+
+    Raises:
+        ConfigurationError: The address is not that of an HTTP proxy.
+
+    Example:
+        >>> checked_proxy("proxy.example.org:3128")
+        'http://proxy.example.org:3128'
+    """
+    url = unquoted(url)
+    url = url if "://" in url else f"http://{url}"
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid or any(ord(char) <= 32 or ord(char) == 127 for char in url):
         raise ConfigurationError(
-            f"{what} {masked_url(url)!r} is plain http; keys are sent only over https, or to this machine",
-            hint="Use https, or a tunnel to 127.0.0.1.",
+            f"{what} {masked_url(url)!r} is not the address of an HTTP proxy",
+            hint="Write it as http://proxy.example.org:3128. Other proxies, such as SOCKS, need a client of your own.",
         )
     return url.rstrip("/")
 

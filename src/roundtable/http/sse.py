@@ -15,7 +15,7 @@ BARE: Final = "\n"
 """Event name for bare JSON between the events; real events cannot have this name."""
 
 _JSON_STARTS: Final = (b"{", b"[")
-_FIELDS: Final = frozenset({b"", b"data", b"event", b"id", b"retry"})
+_FIELDS: Final = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 _DATA: Final = b"data: "
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -38,8 +38,9 @@ class SseFramer:
 
     Args:
         max_event_bytes: Most bytes of one event.
-        bare: Whether to return also JSON lines between the events, as an event named `BARE`, since some servers write
-            errors that way. Such JSON ends at the next field, or at the end of the stream.
+        bare: Whether to return also JSON lines between the events, as an event named `BARE`, and the field `error` as
+            an event named `"error"`, since some servers write errors that way. Such JSON ends at the next field, or at
+            the end of the stream.
 
     Example:
         >>> framer = SseFramer()
@@ -131,6 +132,10 @@ class SseFramer:
             self._add_data(value)
         elif field == b"event":
             self._name = value
+        elif field == b"error" and self._accepts_bare:
+            # llama.cpp reported failures in a field of its own until 2025.
+            self._name = field
+            self._add_data(value)
 
     def _add_data(self, value: bytes) -> None:
         self._check(len(value))

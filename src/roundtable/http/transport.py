@@ -115,14 +115,14 @@ def _http_request(
 class _Shard:
     """A pool of a few connections."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(self, context: ssl.SSLContext, proxy: str | None = None) -> None:
         limits = httpx.Limits(
             max_connections=CONNECTIONS_PER_SHARD,
             max_keepalive_connections=CONNECTIONS_PER_SHARD,
             keepalive_expiry=KEEPALIVE_S,
         )
         self.transport: httpx.AsyncHTTPTransport = httpx.AsyncHTTPTransport(
-            verify=context, limits=limits, trust_env=False
+            verify=context, limits=limits, trust_env=False, proxy=proxy
         )
         self.calls: int = 0
         self.idle_since: float = 0.0
@@ -138,11 +138,13 @@ class ShardingTransport:
     Args:
         provider: Provider that is called, for messages.
         context: Returns the TLS context; called on a thread, at the first https request.
+        proxy: Address of an HTTP proxy; `None` for none.
     """
 
-    def __init__(self, provider: str, context: Callable[[], ssl.SSLContext]) -> None:
+    def __init__(self, provider: str, context: Callable[[], ssl.SSLContext], proxy: str | None = None) -> None:
         QuietHttpLogs.install()
         self._provider = provider
+        self._proxy = proxy
         self._context = context
         self._tls: ssl.SSLContext | None = None
         self._shards: dict[tuple[str, str, int | None], list[_Shard]] = {}
@@ -160,7 +162,7 @@ class ShardingTransport:
             if shard is None:
                 # httpx needs a context even for plain http; an empty context is created quickly.
                 tls = self._tls if target.url.scheme == "https" else None
-                shard = _Shard(tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+                shard = _Shard(tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self._proxy)
                 shards.append(shard)
             shard.calls += 1
             try:

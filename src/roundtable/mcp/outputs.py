@@ -18,6 +18,7 @@ from roundtable.types import (
     ImageResult,
     JsonObject,
     MetadataLayer,
+    Reading,
     RoundtableStatus,
     SessionStatus,
     Share,
@@ -271,12 +272,14 @@ class AnswerView(Value):
     """The answer."""
     reasoning: str
     """Reasoning behind the answer."""
-    confidence: Share
-    """Confidence that the agent reports."""
+    confidence: Share | None
+    """Confidence that the agent reports; null if none is stated."""
     stance: Stance | None = None
     """Side taken on a yes-or-no question."""
     choice: str | None = None
     """Option chosen, if the debate has options."""
+    reading: Reading | None = None
+    """How the answer was read; null in sessions that were stored before answers had readings."""
     claims: tuple[Claim, ...] = ()
     """The reasons as claims, with the labels of the earlier claims that they support or attack."""
     value: JsonObject | None = None
@@ -307,6 +310,8 @@ class BallotView(Value):
     """Stage of the round in which it voted."""
     choice: str | None = None
     """The option or motion chosen; a judge's choice is the id of the agent whose answer it prefers."""
+    reading: Reading | None = None
+    """How the vote was read, if it was read from prose; only a certain reading counts."""
     ranking: tuple[tuple[str, ...], ...] | None = None
     """Groups of tied motions, best first."""
     approved: tuple[str, ...] | None = None
@@ -326,8 +331,8 @@ class ConfidencePoint(Value):
 
     round: int
     """Round."""
-    confidence: Share
-    """Confidence that the agent reported."""
+    confidence: Share | None
+    """Confidence that the agent reported; null if none is stated."""
 
 
 class ThoughtsOutput(Value):

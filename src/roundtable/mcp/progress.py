@@ -77,6 +77,9 @@ class _RoundProgress:
             case "agent_error":
                 self.turns += 1
                 return f"round {event.round} of {self.total}: {event.turn.agent_name or event.agent} failed"
+            case "waiting":
+                who = "the debate" if event.agent is None else event.agent
+                return f"{who} {event.text}"
             case "round_complete":
                 self.complete, self.turns = event.round, 0
                 return f"round {event.round} of {self.total} is complete"
@@ -94,6 +97,8 @@ class _RoundProgress:
                 | "retry"
                 | "agent_tool_call"
                 | "agent_tool_result"
+                | "approval_decided"
+                | "approval_requested"
                 | "consensus"
                 | "context_requested"
                 | "exit"

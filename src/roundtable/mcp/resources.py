@@ -142,8 +142,7 @@ def _guide(table: Roundtable, name: str) -> str:
     lines = [f"# {name}", "", mode.summary, ""]
     if mode.use_when:
         lines += [f"Use it when: {mode.use_when}", ""]
-    needs = f", and needs at least {mode.min_agents} agents" if mode.min_agents > 1 else ""
-    lines += [f"It runs {mode.min_rounds} to {mode.max_rounds} rounds{needs}.", ""]
+    lines += [f"It runs {mode.min_rounds} to {mode.max_rounds} rounds, with {mode.agents_in_words}.", ""]
     if mode.options:
         lines += [f"Options, written after its name as in `{name}:{next(iter(mode.options))}=...`:", ""]
         lines += [*(f"- `{option}`: {takes}" for option, takes in mode.options.items()), ""]

@@ -7,7 +7,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from roundtable._core.text import well_formed_data
 from roundtable.errors import ConfigurationError
-from roundtable.types import JsonValue
+from roundtable.types import JsonValue, Share
 
 __all__ = ["Transcript", "TranscriptFormat", "Utterance", "read_transcript"]
 
@@ -37,6 +37,10 @@ class Utterance:
     """The whole text."""
     answer: str | None = None
     """The answer in the text, if the file states it."""
+    model: str | None = None
+    """Model that wrote the text, if the file states it for each text."""
+    confidence: float | None = None
+    """Confidence in [0, 1] that the agent stated, if the file has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,9 @@ class Transcript:
     answer: str | None = None
     """The conclusion of the debate, if the file states it."""
     metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Other facts from the file, such as source and licence."""
+    """Other facts from the file, such as source, licence and the model of all agents (`model`)."""
+    options: tuple[str, ...] = ()
+    """Options to choose from, if the file lists them."""
 
     def positions(self, extract: Callable[[str], str | None] | None = None) -> list[dict[str, str | None]]:
         """Return the rounds in the form that `roundtable.metrics.dynamics` needs: agent to answer.
@@ -92,6 +98,8 @@ class _JsonlUtterance(_Record):
     agent: str
     text: str
     answer: str | None = None
+    model: str | None = None
+    confidence: Share | None = None
 
 
 class _JsonlDebate(_Record):
@@ -99,6 +107,7 @@ class _JsonlDebate(_Record):
     question: str | None = None
     agents: tuple[str, ...]
     rounds: tuple[tuple[_JsonlUtterance, ...], ...]
+    options: tuple[str, ...] = ()
     gold_answer: str | None = None
     extracted_answers: tuple[tuple[str | None, ...], ...] | None = None
     source: str | None = None
@@ -159,13 +168,24 @@ def _jsonl(text: str) -> Iterator[Transcript]:
         agents, rounds = _number_names(
             debate.agents,
             tuple(
-                tuple(Utterance(entry.agent, entry.text, answer) for entry, answer in zip(entries, row, strict=True))
+                tuple(
+                    Utterance(entry.agent, entry.text, answer, entry.model, entry.confidence)
+                    for entry, answer in zip(entries, row, strict=True)
+                )
                 for entries, row in zip(debate.rounds, answers, strict=True)
             ),
             f"line {number}",
         )
         metadata = _metadata(source=debate.source, licence=debate.licence, task=debate.task, model=debate.model)
-        yield Transcript(debate.id, debate.question or "", agents, rounds, debate.gold_answer, metadata=metadata)
+        yield Transcript(
+            debate.id,
+            debate.question or "",
+            agents,
+            rounds,
+            debate.gold_answer,
+            metadata=metadata,
+            options=debate.options,
+        )
 
 
 def _validate(kind: type[M], record: JsonValue, where: str) -> M:
@@ -206,7 +226,7 @@ def _number_names(
     if unknown := next((name for names in spoken_by for name in names if name not in renamed), None):
         raise ConfigurationError(f"{where}: {unknown!r} speaks in a round, but there are fewer agents with this name")
     return renamed, tuple(
-        tuple(Utterance(name, utterance.text, utterance.answer) for name, utterance in zip(names, spoken, strict=True))
+        tuple(replace(utterance, agent=name) for name, utterance in zip(names, spoken, strict=True))
         for names, spoken in zip(spoken_by, rounds, strict=True)
     )
 
@@ -362,8 +382,8 @@ def read_transcript(path: str | Path, format: TranscriptFormat = "jsonl") -> tup
     debate to a result, which has tables and pictures.
 
     - `jsonl`: one object per line with `id`, `question`, `agents`, `rounds` (lists of `agent`, `text` and, if known,
-      `answer`) and, if known, `gold_answer`. If there is `extracted_answers`, a list for each round, it replaces the
-      `answer` fields.
+      `answer`, `model` and `confidence`) and, if known, `gold_answer`, `options` and `model`. If there is
+      `extracted_answers`, a list for each round, it replaces the `answer` fields.
     - `du`: logs of Du et al., "Improving Factuality and Reasoning ... through Multiagent Debate" (ICML 2024): one
       object that maps each question to the agents' message lists, with or without the right answer.
     - `dylan`: logs of DyLAN (COLM 2024): one list per line, with a list for each agent: its text in each round, or

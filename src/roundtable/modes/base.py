@@ -215,6 +215,12 @@ class BaseModeStrategy:
         names = [name for kind in type(self).__mro__ if isinstance(name := vars(kind).get("name"), str)]
         return next((name for name in names if self.prompts.has(name)), self.name)
 
+    def prompt_texts(self) -> Mapping[str, str]:
+        """Return the texts of the mode's instructions as JSON, by the name of their file; empty without a file."""
+        if not hasattr(self, "prompts"):  # a mode that uses none may leave out the constructor of this class
+            return {}
+        return {self.texts: self.prompts.to_json(self.texts)} if self.prompts.has(self.texts) else {}
+
     def ask(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...] = (), /, **facts: object) -> TurnSpec:
         """Create a turn with the mode's instructions for its role.
 

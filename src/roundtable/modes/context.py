@@ -73,25 +73,32 @@ def key_position(response: AgentResponse) -> str:
 
 
 def calculate_stats(responses: Sequence[AgentResponse]) -> DebateStatistics:
-    """Count and measure the answers of one round; without answers, all figures are 0."""
-    confidences = [response.confidence for response in responses]
+    """Count and measure the answers of one round; without answers, all figures are 0.
+
+    Answers without a stated confidence don't count for the figures of confidence.
+    """
+    confidences = [response.confidence for response in responses if response.confidence is not None]
     spellings: dict[str, str] = {}
     counted: Counter[str] = Counter()
     for response in responses:
-        key = key_position(response)
-        counted[spellings.setdefault(open_key(key), key)] += 1
+        counted[spellings.setdefault(_answer_key(response), key_position(response))] += 1
     stances = Counter(response.stance for response in responses if response.stance is not None)
     leading_count = counted.most_common(1)[0][1] if counted else 0
     count = len(responses)
     return DebateStatistics(
         participant_count=count,
-        average_confidence=100 * sum(confidences) / count if count else 0.0,
+        average_confidence=100 * sum(confidences) / len(confidences) if confidences else 0.0,
         median_confidence=_percent(median(confidences).value),
         confidence_iqr=_percent(interquartile_range(confidences).value),
         stance_distribution=dict(sorted(stances.items(), reverse=True)),
         position_distribution=dict(counted.most_common()),
         consensus_level=100 * leading_count / count if count else 0.0,
     )
+
+
+def _answer_key(response: AgentResponse) -> str:
+    """Return a key that equal answers share; options are compared exactly."""
+    return response.choice or open_key(key_position(response))
 
 
 def _percent(share: Fraction | float | None) -> float:
@@ -128,9 +135,9 @@ def statistics_note(last: Sequence[AgentResponse], before: Sequence[AgentRespons
 
 
 def _change_line(last: Sequence[AgentResponse], before: Sequence[AgentResponse], mean: float) -> str:
-    earlier = {response.agent_id: open_key(key_position(response)) for response in before}
+    earlier = {response.agent_id: _answer_key(response) for response in before}
     present = [response for response in last if response.agent_id in earlier]
-    moved = sum(open_key(key_position(response)) != earlier[response.agent_id] for response in present)
+    moved = sum(_answer_key(response) != earlier[response.agent_id] for response in present)
     shift = mean - calculate_stats(before).average_confidence
     return (
         f"Change since the round before: {moved} of {len(present)} participants answer in other words; "

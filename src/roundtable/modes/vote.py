@@ -8,6 +8,7 @@ from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.scale import DEFAULT_SCALE, scale_in_words
 from roundtable._core.words import shortened
 from roundtable.modes.base import NO_TOOLS
 from roundtable.modes.context import NameMask
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["VotedMode", "motions_of", "voting_orders", "with_vote"]
 
 _MOST_LINE_CHARS: Final = 200
-_SCALE: Final = (0.0, 10.0)
 _MOST_POSITION_CHARS: Final = 600
 
 _VOTE_TASK: Final = (
@@ -132,7 +132,7 @@ class VotedMode(WrappedMode):
         form: BallotForm = "ranking",
         *,
         every: bool = False,
-        scale: tuple[float | None, float | None] = _SCALE,
+        scale: tuple[float | None, float | None] = DEFAULT_SCALE,
     ) -> None:
         super().__init__(mode)
         self.form: BallotForm = form
@@ -160,7 +160,7 @@ class VotedMode(WrappedMode):
         """Return a private turn for each agent, in which it votes on the options, or on motions with letters."""
         seed = f"vote {view.seed} {view.current_round}"
         orders = voting_orders(motions.names, [seat.id for seat in view.agents], seed)
-        form_task = _TASK_BY_FORM[self.form].format(scale=_in_words(*self.scale))
+        form_task = _TASK_BY_FORM[self.form].format(scale=scale_in_words(*self.scale))
         if view.options:
             notes_of = partial(_option_notes, _notes_on_options(view))
             names_by_label = {agent: {name: name for name in order} for agent, order in orders.items()}
@@ -291,15 +291,9 @@ def with_vote(
 def _scale(parameters: Mapping[str, ParameterValue]) -> tuple[float | None, float | None]:
     """Return the range of scores that a rule accepts; 0 to 10 if the rule sets no limits."""
     low, high = _bound(parameters, "low"), _bound(parameters, "high")
-    return _SCALE if low is None and high is None else (low, high)
+    return DEFAULT_SCALE if low is None and high is None else (low, high)
 
 
 def _bound(parameters: Mapping[str, ParameterValue], name: str) -> float | None:
     value = parameters.get(name)
     return None if value is None else float(exact(value, name))
-
-
-def _in_words(low: float | None, high: float | None) -> str:
-    if high is None:
-        return "" if low is None else f" of at least {low:g}"
-    return f" of at most {high:g}" if low is None else f" from {low:g} to {high:g}"

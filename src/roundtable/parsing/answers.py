@@ -2,14 +2,19 @@
 
 The rules, in order:
 
-1. The last JSON object with the leading member of the requested kind counts. Objects of another shape are skipped, and
-   so are objects within objects.
-2. If the text breaks off within that object, the object counts if its leading member is complete (`truncated=True`).
+1. The JSON object with the leading member of the requested kind counts, in any form that has one reading: in fences, as
+   the value of `answer`, as the arguments of a call, as a JSON text, with names in capitals or with hyphens. Objects of
+   another shape are skipped, and so are other objects within objects.
+2. Several such objects that give the same answer count once. If they give different answers, one may be a quotation,
+   and the text is a `ParseFailure`. Beside another object, a form that nobody filled in doesn't count, nor does an
+   object in lines that begin with `>`.
+3. If the text breaks off within that object, the object counts if its leading member is complete (`truncated=True`).
    Half a position never counts as a position.
-3. If no valid object is found, an object with slips is repaired (`repaired=True`).
-4. If there is no such object, but the text is exactly one of the options, that option is the choice. This applies only
-   to a position or a vote.
-5. Anything else is a `ParseFailure`. The agent then asks the model once more.
+4. Slips, such as trailing commas or the syntax of Python, are repaired (`repaired=True`). An object whose leading
+   member has to be guessed, such as a text without proper quotes, counts only if no other object can be read.
+5. Without such an object, prose counts if it states one answer, such as "I'd go with B". So does a ballot in
+   another form with one reading, such as "Porto > Lisbon"; see `ballot_texts`.
+6. Anything else is a `ParseFailure`. The agent then asks the model once more.
 
 Thoughts before the answer don't count, with any objects and options in them. Thoughts without an end count only if the
 text ends with the object: the model forgot the closing tag.
@@ -18,91 +23,70 @@ A confidence that is missing or not a finite number becomes 0.5; a confidence ou
 end of the scale. Both add a warning. Zero stays zero.
 
 A short member of a position, such as the choice or the bottom line, does not count if it is cut off, or given twice
-with different values. A ballot with such a fault is a `ParseFailure`, and so is a list of a vote that is not valid JSON
-and has parts that cannot be read.
+with different values. A leading member with such a fault is a `ParseFailure`, and so is a list of a vote that had to be
+guessed and has parts that cannot be read. Scores of which one is off the scale of the vote are a `ParseFailure` too:
+without that score, the ballot could put another option first.
 
-The choice is the option with the same spelling. If there is none, it is the only option with the same spelling apart
-from case, brackets, quotes, a final point and spaces, also after the word "option", or "motion" in a vote on motions.
-Otherwise, there is no choice.
+The choice is the option that `roundtable.reading` reads with certainty: by its text or by its label, apart from letter
+case, brackets, quotes and spaces, unless these tell options apart. An answer that is not read has no choice.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-import unicodedata
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
 
+from roundtable._core.scale import scale_problem
 from roundtable._core.strict_json import is_too_deep
 from roundtable._core.text import well_formed
+from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_member, ballot_in_text
 from roundtable.parsing.claims import ParsedClaim, parse_claims
-from roundtable.parsing.json_in_text import MAX_CHARS, find_document, is_json_like
-from roundtable.parsing.thoughts import without_thoughts
+from roundtable.parsing.forms import LEADING_MEMBER, SeveralAnswers, find_answer, is_answer_text
+from roundtable.parsing.json_in_text import MAX_CHARS, Document, is_json_like
+from roundtable.parsing.members import DECORATION, stance_in, text_in, text_or_number, texts_in
+from roundtable.parsing.numerals import finite_number
+from roundtable.parsing.other_json import is_taken_back, notes_in, only_text, read_other_json
+from roundtable.reading import Asked, read_answer, without_thoughts
+from roundtable.reading.abstentions import ABSTAIN
+from roundtable.reading.folding import without_control_marks
+from roundtable.reading.parts import read_parts
+from roundtable.reading.sites import sentence_end, sentence_start
+from roundtable.types.answers import AnswerKind, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.parsing.json_in_text import Document
-    from roundtable.types import AnswerKind, JsonObject, JsonValue, Stance
+    from roundtable.reading.parts import Part
+    from roundtable.types import JsonObject, JsonValue, Stance
 
-__all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "text_in", "texts_in"]
+__all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "with_reading"]
 
 DEFAULT_CONFIDENCE = 0.5
-_PROSE_POSITION_CHARS = 200
-_MOST_LINE_CHARS: Final = 200
+_UNCHANGED: Final = frozenset({"whole", "form"})
+"""Rules that take a part of the form as it is."""
 _MOST_VERDICTS: Final = 50
+_LONG_LINE: Final = 300
 _NO_ANSWER_AFTER_THOUGHTS = "there were thoughts and no answer behind them"
-_LEADING_MEMBER = {
-    "position": "position",
-    "ballot": "choice",
-    "ranking": "ranking",
-    "approval": "approved",
-    "scores": "scores",
-    "plan": "goal",
-}
-_VOTE_LISTS: Final = frozenset({"ranking", "approval", "scores"})
-_GUESSED_MEMBERS: Final = frozenset({"bottomLine", "bottom_line", "choice"})
+_VOTE_LISTS: Final[dict[AnswerKind, VoteList]] = {"ranking": "ranking", "approval": "approval", "scores": "scores"}
+_NOTHING: Final = re.compile(r"\W*(?:null\W*)?", re.IGNORECASE)
+_OTHER_FORM: Final = "the ballot is not in the form, but can be read in one way"
+_NO_OBJECT: Final = 'no JSON object with "{}" was found'
+_GUESSED_MEMBERS: Final = frozenset({"bottom_line", "choice"})
 _SHORT_MEMBERS: Final = _GUESSED_MEMBERS | {"confidence", "stance"}
-_NUMERAL = re.compile(
-    r"\s*+([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,3})?)\s*+(%|per ?cent|)\s*+", re.IGNORECASE
-)
-_DECORATION = re.compile(r"[()<>\[\]{}|*_`\"'\u2018-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f]+")
+_UNREAD_VOTE: Final = Reading(certainty="unread", rule="none", place="choice")
+_UNREAD_POSITION: Final = Reading(certainty="unread", rule="none")
 # The start of an answer object, complete or not.
 _ANSWER_START = re.compile(r"\{\s*+[\"'\u201c]?(?:position|reasoning)\b")
+_POSITION_MEMBER: Final = re.compile(r"position\\*[\"'\u201d]?\s*+:")
 _CLAIMS_MEMBER = re.compile(r",\s*+\"claims\"\s*+:")
-_OTHER_MEMBER = re.compile(
-    r"[\"'](?:position|reasoning|confidence|stance|choice|bottomLine|bottom_line|compared)[\"']\s*+:"
+_OTHER_MEMBER = re.compile(r"[\"'](?:position|reasoning|confidence|stance|choice|bottom_line|compared)[\"']\s*+:")
+
+_SEVERAL_ANSWERS: Final = (
+    'there are several JSON objects with "{}", and their answers differ; give only one object, your own final answer'
 )
-
 _CUT_COMPARISON: Final = "the comparison with earlier answers is cut off; only what comes before its last entry counts"
-
-
-def text_in(value: JsonValue) -> str:
-    """Return a text without surrounding white space; empty if the value is not a text.
-
-    Example:
-        >>> text_in(" Tea. "), text_in(None)
-        ('Tea.', '')
-    """
-    return value.strip() if isinstance(value, str) else ""
-
-
-def texts_in(value: JsonValue, most: int | None = None) -> tuple[str, ...]:
-    """Return the non-blank texts of a list, at most `most` of them; empty if the value is not a list.
-
-    Example:
-        >>> texts_in(["Tea.", " ", 7, "Milk."], 1), texts_in("Tea.")
-        (('Tea.',), ())
-    """
-    texts = [text_in(item) for item in value] if isinstance(value, list) else []
-    return tuple(text for text in texts if text)[:most]
-
-
-_SpellingTables: TypeAlias = "list[dict[str, str | None]]"
-"""For each way to compare spellings: spelling to option, or to `None` if two options share the spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +100,12 @@ class ParseFailure:
     """The text."""
     span: tuple[int, int] = (0, 0)
     """Part of the text that is most similar to an answer."""
+    reading: Reading | None = None
+    """What was read in the text, if it is not in the form; its reading is not certain."""
+    asks: Literal["form", "option", "line"] = "form"
+    """What to ask for once more: the whole form, the option alone, or the answer alone."""
+    words: str = ""
+    """What to show of an answer that only has reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +129,27 @@ class Parsed:
     strategy: str = ""
     success_criteria: tuple[str, ...] = ()
     text: str = ""
+    reading: Reading | None = field(default=None, compare=False)
+    parts: Mapping[Part, str] = field(default_factory=dict, compare=False)
+    prose: bool = field(default=False, compare=False)
     truncated: bool = False
     repaired: bool = False
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The answer that was asked for; see the arguments of `parse_answer`."""
+
+    kind: AnswerKind
+    asked: Asked | None
+    motions: bool
+    scale: tuple[float | None, float | None]
+
+    @property
+    def member(self) -> str:
+        """Name of the leading member."""
+        return LEADING_MEMBER[self.kind]
 
 
 def parse_answer(
@@ -152,6 +160,7 @@ def parse_answer(
     options: Sequence[str] | None = None,
     motions: bool = False,
     claims: bool = False,
+    scale: tuple[float | None, float | None] = (None, None),
 ) -> Parsed | ParseFailure:
     r"""Parse an answer of one kind; never raises an error, whatever the text.
 
@@ -163,6 +172,7 @@ def parse_answer(
         motions: Whether the options are motions of a vote. In that case, an empty list is an abstention, and groups are
             read.
         claims: Whether claims were requested; only then are they read.
+        scale: Lowest and highest score of the vote; `None` for no limit.
 
     Example:
         >>> parse_answer('Sure! ```json\n{"position": "Yes", "confidence": 0}\n```').confidence
@@ -178,28 +188,26 @@ def parse_answer(
         if not answer:
             return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
         return Parsed(text=answer, truncated=bool(too_long), warnings=too_long)
-    member = _LEADING_MEMBER[kind]
-    document = find_document(text, lambda fields: member in fields)
-    if document is None and claims:
-        document = _find_before_claims(text, member)
+    document = find_answer(text, kind) or (_find_before_claims(text, kind) if claims else None)
+    wanted = _Wanted(kind, None if options is None else Asked("choice", tuple(options)), motions, scale)
     if document is None:
-        return _parse_without_object(text, kind, options, too_long)
+        return _parse_without_object(text, wanted, too_long, confidence_scale)
+    if isinstance(document, SeveralAnswers):
+        vote = _parse_without_object(text, wanted, too_long, confidence_scale) if kind in _VOTE_LISTS else None
+        if isinstance(vote, Parsed):
+            return vote  # one list, whose entries are objects
+        several = Reading(certainty="unread", rule="several")
+        return ParseFailure(_SEVERAL_ANSWERS.format(wanted.member), text, document.span, reading=several)
     if problem := _member_problem(document, kind):
-        return ParseFailure(problem, text, document.span)
+        return ParseFailure(problem, text, document.span, reading=_UNREAD_VOTE if kind in _VOTE_LISTS else None)
     fields, uncounted = _countable_fields(document)
-    tables = _spelling_tables(options, prefix="motion " if motions else "option ")
-    if motions and fields[member] in ([], {}, None) and kind in {"ranking", "scores"}:
-        parsed: Parsed | str = Parsed(reasoning=text_in(fields.get("reasoning")))  # an abstention
-    else:
-        parsed = _READERS[kind](fields, tables, confidence_scale)
-    if not isinstance(parsed, str) and kind in _VOTE_LISTS and parsed.warnings and _is_guessed(document):
-        parsed = f'the JSON is not valid, and a part of "{member}" cannot be read'
-    if not isinstance(parsed, str) and motions:
-        parsed = _with_groups(parsed, fields.get("same"), tables)
+    parsed = _read_form(fields, wanted, confidence_scale)
+    if not isinstance(parsed, str) and kind in _VOTE_LISTS and parsed.warnings and document.guessed:
+        parsed = f'the JSON is not valid, and a part of "{wanted.member}" cannot be read'
     if isinstance(parsed, str):
-        is_lettered = motions and options and all(len(option) == 1 for option in options)
-        reason = f"{parsed}; the letters of the motions are {', '.join(options or ())}" if is_lettered else parsed
-        return ParseFailure(reason, text, document.span)
+        return _invalid(parsed, text, document.span, fields, wanted)
+    if motions:
+        parsed = _with_groups(parsed, fields.get("same"), wanted.asked)
     if claims:
         parsed = _with_claims(parsed, document)
     truncated = document.truncated or bool(too_long)
@@ -216,20 +224,93 @@ def parse_answer(
         compared=compared,
         value=None if "value" in document.partial else parsed.value,
         truncated=truncated,
-        repaired=document.repaired,
+        repaired=parsed.repaired or document.repaired,
         warnings=warnings,
     )
 
 
+def _read_form(fields: JsonObject, wanted: _Wanted, confidence_scale: int) -> Parsed | str:
+    """Return the answer of an object, or why it is none; a ballot may be in another form that has one reading."""
+    if wanted.kind not in _VOTE_LISTS:
+        return _READERS[wanted.kind](fields, wanted.asked, confidence_scale)
+    parsed = _read_vote(fields, wanted)
+    is_clear = not isinstance(parsed, str) and not parsed.warnings
+    if is_clear or isinstance(parsed, _OffScale) or wanted.asked is None:
+        return parsed
+    other = ballot_in_member(fields, _VOTE_LISTS[wanted.kind], wanted.asked, wanted.scale[1])
+    return parsed if other is None else _other_vote(other, wanted)
+
+
+def _read_vote(fields: JsonObject, wanted: _Wanted) -> Parsed | str:
+    """Return a ballot in the form that was asked for, or why it is none."""
+    value = fields[wanted.member]
+    if wanted.motions and value in ([], {}, None) and wanted.kind != "approval":
+        return Parsed(reasoning=text_in(fields.get("reasoning")))  # an abstention
+    problem = _scale_problem(value, wanted.asked, wanted.scale) if isinstance(value, dict) else ""
+    return problem or _READERS[wanted.kind](fields, wanted.asked, 1)
+
+
+def _other_vote(other: OtherBallot, wanted: _Wanted) -> Parsed | str:
+    """Return a ballot that was in another form, or why it is none."""
+    if other.reading.value == ABSTAIN:
+        parsed: Parsed | str = Parsed(reasoning=text_in(other.fields.get("reasoning")))
+    else:
+        parsed = _read_vote(other.fields, wanted)
+    if isinstance(parsed, str):
+        return parsed
+    return replace(parsed, reading=other.reading, repaired=True, warnings=(*parsed.warnings, _OTHER_FORM))
+
+
+def _vote_in_text(answer: str, text: str, wanted: _Wanted, too_long: tuple[str, ...]) -> Parsed | ParseFailure:
+    """Return the ballot in a text without an object of the form.
+
+    Args:
+        answer: The text without thoughts.
+        text: The text.
+        wanted: What the ballot is.
+        too_long: A warning, if the text was cut.
+    """
+    asked = wanted.asked or Asked()
+    other = ballot_in_text(answer, _VOTE_LISTS[wanted.kind], asked, wanted.scale[1]) if not too_long else None
+    if other is None:
+        reading = None if _NOTHING.fullmatch(answer) else _UNREAD_VOTE
+        return ParseFailure(_NO_OBJECT.format(wanted.member), text, reading=reading)
+    parsed = _other_vote(other, wanted)
+    if isinstance(parsed, str):
+        return _invalid(parsed, text, (0, len(text)), other.fields, wanted)
+    parsed = _with_groups(parsed, other.fields.get("same"), wanted.asked) if wanted.motions else parsed
+    return replace(parsed, prose=True)
+
+
+def _invalid(reason: str, text: str, span: tuple[int, int], fields: JsonObject, wanted: _Wanted) -> ParseFailure:
+    """Return why an answer in the form is not one.
+
+    A ballot was given all the same, and could not be read, unless it has a score off its scale. So was a position that
+    only has reasons.
+    """
+    is_off_scale = isinstance(reason, _OffScale)
+    options = wanted.asked.options if wanted.asked is not None and wanted.motions else ()
+    if options and all(len(option) == 1 for option in options):
+        reason = f"{reason}; the letters of the motions are {', '.join(options)}"
+    if wanted.kind in _VOTE_LISTS:
+        return ParseFailure(reason, text, span, reading=None if is_off_scale else _UNREAD_VOTE)
+    if wanted.kind == "ballot":
+        return ParseFailure(reason, text, span, reading=_UNREAD_VOTE, asks="form" if wanted.motions else "option")
+    reasons = text_in(fields.get("reasoning")) if wanted.kind == "position" else ""
+    return ParseFailure(reason, text, span, reading=_UNREAD_POSITION if reasons else None, words=reasons)
+
+
 def _member_problem(document: Document, kind: AnswerKind) -> str:
     """Return why the leading member of an answer cannot be read; empty if it can."""
-    member = _LEADING_MEMBER[kind]
+    member = LEADING_MEMBER[kind]
     if member in document.partial:
         return f'"{member}" is cut off or not quoted properly'
-    if kind in {"position", "plan"}:
-        return ""
     if member in document.contradicted:
         return f'"{member}" is given twice, with different values'
+    if kind == "position" and is_answer_text(document.fields[member]):
+        return f'"{member}" holds JSON that cannot be read'
+    if kind in {"position", "plan"}:
+        return ""
     scores = document.fields[member]
     if isinstance(scores, dict) and not document.contradicted.isdisjoint(scores):
         return f'"{member}" gives two different values to one option'
@@ -251,19 +332,16 @@ def _countable_fields(document: Document) -> tuple[JsonObject, tuple[str, ...]]:
     )
 
 
-def _is_guessed(document: Document) -> bool:
-    """Check whether the structure of an object is a guess, since it is not valid JSON."""
-    return document.repaired and not document.truncated
-
-
-def _find_before_claims(text: str, member: str) -> Document | None:
+def _find_before_claims(text: str, kind: AnswerKind) -> Document | SeveralAnswers | None:
     """Return the object of an answer without its claims, if they come last and only they make it unreadable."""
     members = [*_CLAIMS_MEMBER.finditer(text)]
     if not members or _OTHER_MEMBER.search(text, members[-1].end()):
         return None
     end = members[-1].start()
-    document = find_document(f"{text[:end]}}}", lambda fields: member in fields)
-    if document is None or document.truncated or document.span[1] <= end:
+    document = find_answer(f"{text[:end]}}}", kind)
+    if not isinstance(document, Document):
+        return document
+    if document.truncated or document.span[1] <= end:
         return None
     return replace(document, partial=document.partial | {"claims"}, repaired=True)
 
@@ -287,47 +365,143 @@ def _with_claims(parsed: Parsed, document: Document) -> Parsed:
     return replace(parsed, claims=claims, warnings=parsed.warnings + warnings)
 
 
-def _parse_without_object(
-    text: str, kind: AnswerKind, options: Sequence[str] | None, too_long: tuple[str, ...]
-) -> Parsed | ParseFailure:
-    """Parse a text that is exactly one of the options; the choice is clear, so the model is not asked again."""
-    answer = without_thoughts(text)
+def _parse_without_object(text: str, wanted: _Wanted, too_long: tuple[str, ...], scale: int) -> Parsed | ParseFailure:
+    """Parse a text that is not in the form, if it can be read in one way only; then the model is not asked again."""
+    answer = without_control_marks(without_thoughts(text)).strip()
     if not answer:
         return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
-    has_choice = options is not None and kind in {"position", "ballot"}
-    choice = _choice(answer, _spelling_tables(options))[0] if has_choice else None
-    if choice is None:
-        return ParseFailure(f'no JSON object with "{_LEADING_MEMBER[kind]}" was found', text)
-    warnings = (*too_long, "the answer was only an option")
+    kind = wanted.kind
+    if kind in _VOTE_LISTS:
+        return _vote_in_text(answer, text, wanted, too_long)
+    is_readable = kind == "position" or (kind == "ballot" and wanted.asked is not None)
+    reading = _read_unformed(answer, wanted.asked or Asked()) if is_readable else None
+    if reading is None or reading.certainty != "certain" or reading.rule in _UNCHANGED:
+        if reading is not None and wanted.asked is not None:
+            return ParseFailure("it is not clear which option it chooses", text, reading=reading, asks="option")
+        return ParseFailure(_NO_OBJECT.format(wanted.member), text, reading=reading)
     if kind == "ballot":
-        return Parsed(choice=choice, repaired=True, warnings=warnings)
+        choice = None if reading.value == ABSTAIN else reading.value
+        around = "" if _is_alone(answer, reading) else answer
+        return Parsed(
+            choice=choice,
+            reasoning=around if _is_prose(answer) else notes_in(answer).reasoning,
+            reading=reading,
+            repaired=True,
+            prose=True,
+            warnings=(*too_long, _note(answer, reading)),
+        )
+    if not _is_prose(answer):
+        return _other_json_parsed(answer, reading, wanted.asked, scale, too_long)
+    parsed = _prose_parsed(answer, reading, wanted.asked, (*too_long, _note(answer, reading)))
+    if reading.rule != "option" and reading.value != ABSTAIN:
+        return parsed
+    return replace(parsed, position=reading.value or "", reasoning="" if _is_alone(answer, reading) else answer)
+
+
+def _note(answer: str, reading: Reading) -> str:
+    """Return the warning about an answer that is not in the form."""
+    if not _is_prose(answer):
+        return "the answer was JSON in another form"
+    is_option = reading.rule == "option" and _is_alone(answer, reading)
+    return "the answer was only an option" if is_option else "the answer is not in the form, but can be read in one way"
+
+
+def _is_alone(answer: str, reading: Reading) -> bool:
+    """Check whether a text is the answer that was read, and nothing else."""
+    start, end = reading.span or (0, 0)
+    return answer.strip(DECORATION) == ABSTAIN or not any(map(str.isalnum, answer[:start] + answer[end:]))
+
+
+def _other_json_parsed(
+    answer: str, reading: Reading, asked: Asked | None, scale: int, too_long: tuple[str, ...]
+) -> Parsed:
+    """Return a position in JSON of another form, with the reasons and the confidence that stand beside it."""
+    notes = notes_in(answer)
+    confidence, unsure = _loose_confidence(notes.confidence, scale)
+    parsed = Parsed(
+        position=reading.value or "",
+        reasoning=notes.reasoning,
+        confidence=confidence,
+        repaired=True,
+        prose=True,
+        warnings=(*too_long, _note(answer, reading), *unsure),
+    )
+    # The reply is not stored as a whole: what was read in it is.
+    placed = reading.model_copy(update={"place": "choice" if asked else "position"})
+    return with_reading(parsed, placed, asked.options if asked else None)
+
+
+def _read_unformed(answer: str, asked: Asked) -> Reading | None:
+    """Read the answer in prose, or in JSON of another form; `None` in a text that is neither."""
+    if asked.kind == "open" and _NOTHING.fullmatch(answer):
+        return None
+    if _is_prose(answer):
+        return read_answer(answer, asked)
+    if not is_json_like(answer) or _POSITION_MEMBER.search(answer):
+        return None
+    reading = read_other_json(answer, asked, is_named=True)
+    return reading if reading.certainty == "certain" or reading.rule == "several" else None
+
+
+def _is_prose(answer: str) -> bool:
+    return any(map(str.isalnum, answer)) and not is_json_like(answer) and not _ANSWER_START.search(answer)
+
+
+def _prose_parsed(answer: str, reading: Reading, asked: Asked | None, warnings: tuple[str, ...]) -> Parsed:
+    """Return a position in prose: the sentence in which the answer was read, else the whole text."""
     _, unsure = _confidence({}, 1)
-    return Parsed(position=choice, choice=choice, repaired=True, warnings=(*warnings, *unsure))
+    sentence = _sentence(answer, reading.span) if reading.span is not None else answer
+    parsed = Parsed(
+        position=sentence,
+        reasoning="" if sentence == answer else answer,
+        repaired=True,
+        prose=True,
+        warnings=(*warnings, *unsure),
+    )
+    return with_reading(parsed, reading, asked.options if asked else None)
 
 
-def parse_prose(text: str) -> Parsed | ParseFailure:
+def _sentence(text: str, span: tuple[int, int]) -> str:
+    """Return the line in which an answer was read or, of a long line, the sentence."""
+    begin, end = text.rfind("\n", 0, span[0]) + 1, text.find("\n", span[1])
+    end = len(text) if end < 0 else end
+    if end - begin > _LONG_LINE:
+        begin = max(sentence_start(text, span[0], begin), begin)
+        end = min(end, sentence_end(text, span[1], end) + 1)
+    return text[begin:end].strip()
+
+
+def parse_prose(text: str, options: Sequence[str] | None = None, *, confidence_scale: int = 1) -> Parsed | ParseFailure:
     """Return an answer that is plain prose: the last resort after the model was asked twice.
 
-    The position is the first 200 characters, cut at a word; the words are not interpreted. A block of thoughts in tags
-    before the answer is left out. A text that resembles JSON does not count as prose, nor does a text without a letter
-    or digit.
+    The position is the whole text, or the sentence in which the answer was read for certain. A block of thoughts in
+    tags before the answer is left out. A text that resembles JSON does not count as prose, nor does a text without a
+    letter or digit.
+
+    Args:
+        text: What the model wrote.
+        options: Options to choose from.
+        confidence_scale: Upper end of the requested confidence scale, 1 or 100.
     """
     text, too_long = _readable(text)
-    prose = without_thoughts(text)
+    prose = without_control_marks(without_thoughts(text)).strip()
     if not prose and text.strip():
         return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
-    if not any(map(str.isalnum, prose)) or _ANSWER_START.search(prose) or is_json_like(prose):
+    asked = None if options is None else Asked("choice", tuple(options))
+    reading = _read_unformed(prose, asked or Asked())
+    if reading is None:
         return ParseFailure("neither the JSON asked for nor plain prose", text)
-    position = prose
-    if len(prose) > _PROSE_POSITION_CHARS:
-        position = prose[:_PROSE_POSITION_CHARS].rsplit(None, 1)[0] + "…"
-    return Parsed(
-        position=position,
-        reasoning=prose,
-        repaired=True,
-        truncated=bool(too_long),
-        warnings=(*too_long, "the answer was prose, which is used unchanged"),
-    )
+    if not _is_prose(prose):
+        if reading.certainty == "certain":
+            return _other_json_parsed(prose, reading, asked, confidence_scale, too_long)
+        warnings = (*too_long, _note(prose, reading))
+        parsed = Parsed(position=prose, repaired=True, prose=True, warnings=warnings)
+        return with_reading(parsed, reading, asked.options if asked else None)
+    warnings = (*too_long, "the answer was prose, which is used unchanged")
+    if reading.certainty == "certain" and reading.rule not in _UNCHANGED:
+        return replace(_prose_parsed(prose, reading, asked, warnings), truncated=bool(too_long))
+    parsed = Parsed(position=prose, repaired=True, prose=True, truncated=bool(too_long), warnings=warnings)
+    return with_reading(parsed, reading, asked.options if asked else None)
 
 
 def _readable(text: str) -> tuple[str, tuple[str, ...]]:
@@ -336,15 +510,8 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
     return well_formed(text[:MAX_CHARS]), (f"only the first {MAX_CHARS:,} characters of the answer were read",)
 
 
-def _text_or_number(value: JsonValue) -> str:
-    """Return a text, or a number as text, since `42` answers a question as well as `"42"` does."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return text_in(value)
-    return str(value) if math.isfinite(value) else ""
-
-
 def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]:
-    raw = _number(fields.get("confidence"), percent_of=scale)
+    raw = finite_number(fields.get("confidence"), percent_of=scale)
     if raw is None:
         return DEFAULT_CONFIDENCE, ("no usable confidence was given; 0.5 is assumed",)
     # Adding zero turns -0.0 into 0.0.
@@ -356,64 +523,95 @@ def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]
     )
 
 
-def _number(value: JsonValue, *, percent_of: int | None = None) -> float | None:
-    """Parse a finite number, or a text that is only a number; parse a percentage only if `percent_of` is given."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if not isinstance(value, str):
-        return float(value)
-    numeral = _NUMERAL.fullmatch(value)
-    if numeral is None or (numeral[2] and percent_of is None):
-        return None
-    number = float(numeral[1])
-    if numeral[2]:
-        number *= (percent_of or 1) / 100
-    return number if math.isfinite(number) else None
+def _loose_confidence(value: JsonValue, scale: int) -> tuple[float, tuple[str, ...]]:
+    """Return a confidence from JSON of another form: a share, or a number on the scale."""
+    raw = finite_number(value, percent_of=scale)
+    if raw is not None and 0 < raw < 1 and not isinstance(value, str):
+        raw *= scale
+    return _confidence({"confidence": raw}, scale)
 
 
-def _stance(value: JsonValue) -> Stance | None:
-    match _undecorated(text_in(value)).upper():
-        case "YES":
-            return "YES"
-        case "NO":
-            return "NO"
-        case "NEUTRAL":
-            return "NEUTRAL"
-        case _:
-            return None
-
-
-def _position(fields: JsonObject, options: _SpellingTables | None, scale: int) -> Parsed | str:
-    position = _text_or_number(fields.get("position"))
+def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | str:
+    stated = (only_text(fields.get("position")), text_or_number(fields.get("bottom_line")))
+    position = next(filter(None, (*stated, _chosen_text(fields.get("choice")) if asked else "")), "")
     if not position:
         return 'the JSON object has no text in "position"'
     confidence, warnings = _confidence(fields, scale)
-    # Without options, a choice adds nothing to the position.
-    choice, unknown = (None, ()) if options is None else _choice_or_position(position, fields.get("choice"), options)
-    line = fields.get("bottom_line")
-    bottom_line, unusable = _bottom_line(fields.get("bottomLine") if line in (None, "") else line)
+    bottom_line, unusable = _bottom_line(fields.get("bottom_line"))
     compared, dropped = _parse_comparisons(fields.get("compared"))
-    warnings += unknown + unusable + dropped
-    return Parsed(
+    parts: dict[Part, str] = {"position": stated[0]} if stated[0] else {}
+    if bottom_line is not None:
+        parts["bottom_line"] = bottom_line
+    if (stance := stance_in(fields.get("stance"))) is not None:
+        parts["stance"] = stance
+    if asked is not None and (chosen := _chosen_text(fields.get("choice"))):
+        parts["choice"] = chosen
+    reading = read_parts(asked or Asked(), parts)
+    parsed = Parsed(
         position=position,
         reasoning=text_in(fields.get("reasoning")),
         confidence=confidence,
-        stance=_stance(fields.get("stance")),
-        choice=choice,
+        stance=stance,
         bottom_line=bottom_line,
         compared=compared,
         value=_value(fields.get("value")),
-        warnings=warnings,
+        warnings=warnings + unusable + dropped,
+        parts=parts,
     )
+    return with_reading(parsed, reading, asked.options if asked else None)
+
+
+def _chosen_text(value: JsonValue) -> str:
+    """Return a choice as text: of a list of one, its item; of other lists, all items, so that it stays unread."""
+    if isinstance(value, list):
+        return ", ".join(map(text_or_number, value))
+    return text_or_number(value)
+
+
+def with_reading(parsed: Parsed, reading: Reading, options: Sequence[str] | None) -> Parsed:
+    """Add what was read: the option, the bottom line, or an abstention; only a certain reading counts.
+
+    Args:
+        parsed: The answer.
+        reading: What was read in it.
+        options: Options to choose from.
+    """
+    value = reading.value if reading.certainty == "certain" else None
+    if value == ABSTAIN:
+        return replace(parsed, reading=reading, choice=None, bottom_line=ABSTAIN)
+    if not options:
+        if reading.certainty != "certain":
+            return replace(parsed, reading=reading, bottom_line=None)
+        is_line = reading.place == "bottom_line" and reading.rule not in {"answer", "hashes"}
+        is_taken = reading.asked_again or reading.source is not None
+        is_stated = value is not None and (is_taken or (reading.rule not in _UNCHANGED and not is_line))
+        return replace(parsed, reading=reading, bottom_line=value if is_stated else parsed.bottom_line)
+    if value is None:
+        return replace(
+            parsed, reading=reading, choice=None, warnings=(*parsed.warnings, _unread_words(parsed, reading))
+        )
+    is_position = reading.place == "position" and reading.rule == "option"
+    taken = ("the position was taken for the choice",) if is_position else ()
+    # What was said about an earlier reading, before it was looked up or asked for once more, is true no longer.
+    earlier = parsed.reading and _unread_words(parsed, parsed.reading)
+    warnings = tuple(warning for warning in parsed.warnings if warning != earlier)
+    return replace(parsed, reading=reading, choice=value, warnings=warnings + taken)
+
+
+def _unread_words(parsed: Parsed, reading: Reading) -> str:
+    """Return why no option counts as chosen."""
+    if reading.certainty == "likely" or len(reading.candidates) > 1:
+        return "the answer names several options, so none counts as chosen"
+    if chosen := parsed.parts.get("choice"):
+        return f"the choice {chosen[:80]!r} is none of the options"
+    return "no option was chosen"
 
 
 def _bottom_line(value: JsonValue) -> tuple[str | None, tuple[str, ...]]:
-    """Return the short answer, or a warning that it does not count; in that case, the position counts alone."""
-    line = " ".join(_text_or_number(value).split())
-    if 0 < len(line) <= _MOST_LINE_CHARS:
-        return line, ()
+    """Return the short answer in full, or a warning that it is not a text."""
+    line = " ".join(text_or_number(value).split())
     if line:
-        return None, (f"the bottom line has more than {_MOST_LINE_CHARS} characters and does not count",)
+        return line, ()
     return None, () if value is None or value == "" else ("the bottom line is not a text and does not count",)
 
 
@@ -440,73 +638,30 @@ def _parse_comparisons(
     return tuple(verdicts), tuple(warnings)
 
 
-def _spelling_tables(options: Sequence[str] | None, prefix: str = "") -> _SpellingTables | None:
-    """Return the options by exact, folded and undecorated spelling; a spelling that two options share matches neither.
-
-    Args:
-        options: The options.
-        prefix: A word that may come before an option, such as in "motion A".
-    """
-    if options is None:
-        return None
-    tables: list[dict[str, str | None]] = []
-    for key in (str.strip, _folded, _undecorated, partial(_prefixed, prefix=prefix)):
-        table: dict[str, str | None] = {}
-        for option in dict.fromkeys(options):
-            table[key(option)] = None if key(option) in table else option
-        tables.append(table)
-    return tables
-
-
-def _prefixed(text: str, prefix: str) -> str:
-    return prefix + _undecorated(text)
-
-
-def _choice_or_position(
-    position: str, value: JsonValue, options: _SpellingTables
-) -> tuple[str | None, tuple[str, ...]]:
-    """Find the chosen option; if no choice is given, a position that is exactly one of the options counts."""
-    choice, unknown = _choice(value, options)
-    if choice is None and not _text_or_number(value):
-        option, _ = _choice(position, options)
-        return (option, ("the position was taken for the choice",)) if option else (None, unknown)
-    return choice, unknown
-
-
-def _choice(value: JsonValue, options: _SpellingTables | None) -> tuple[str | None, tuple[str, ...]]:
+def _choice(value: JsonValue, asked: Asked | None) -> tuple[str | None, tuple[str, ...]]:
     """Find the chosen option; if there is none, return a warning with the reason."""
-    choice = _text_or_number(value)
+    choice = _chosen_text(value)
     if not choice:
         return None, ("no option was chosen",)
-    if options is None:
+    if asked is None:
         return choice, ()
-    exactly, folded, *loosely = options
-    option = exactly.get(choice) or folded.get(_folded(choice))
-    for table in loosely:
-        option = option or table.get(_undecorated(choice))
-    return (option, ()) if option else (None, (f"the choice {choice[:80]!r} is none of the options",))
+    reading = read_answer(choice, asked)
+    if reading.certainty == "certain" and reading.value in asked.options:
+        return reading.value, ()
+    return None, (f"the choice {choice[:80]!r} is none of the options",)
 
 
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().strip()
-
-
-def _undecorated(text: str) -> str:
-    folded = _folded(text)
-    if not folded.isascii():  # such as a space of no width, or a mark of the direction of writing
-        folded = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
-    return " ".join(_DECORATION.sub(" ", folded).split()).rstrip(".,;:! ") or folded
-
-
-def _ballot(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
+def _ballot(fields: JsonObject, options: Asked | None) -> Parsed | str:
     vote = fields["choice"]
     choice, _ = _choice(vote, options)
     if choice is None and vote is not None:
         return '"choice" is none of the options; give null to abstain'
+    if choice is not None and options is not None and is_taken_back(fields, choice, options):
+        return 'another member of the JSON object takes back the "choice"'
     return Parsed(choice=choice, reasoning=text_in(fields.get("reasoning")))
 
 
-def _ranking(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
+def _ranking(fields: JsonObject, options: Asked | None) -> Parsed | str:
     raw = fields["ranking"]
     if not isinstance(raw, list):
         return '"ranking" must be a list of options, best first'
@@ -524,7 +679,7 @@ def _ranking(fields: JsonObject, options: _SpellingTables | None) -> Parsed | st
     return Parsed(ranking=tuple(groups), reasoning=text_in(fields.get("reasoning")), warnings=tuple(warnings))
 
 
-def _with_groups(parsed: Parsed, value: JsonValue, options: _SpellingTables | None) -> Parsed:
+def _with_groups(parsed: Parsed, value: JsonValue, options: Asked | None) -> Parsed:
     """Add the groups of motions that say the same; if a motion is named twice, the first mention counts."""
     if not isinstance(value, list):
         unread = () if value is None else ("the groups of motions that say the same are not a list; they do not count",)
@@ -544,7 +699,7 @@ def _with_groups(parsed: Parsed, value: JsonValue, options: _SpellingTables | No
 
 
 def _once(
-    names: Sequence[JsonValue], options: _SpellingTables | None, seen: set[str], repeated: str
+    names: Sequence[JsonValue], options: Asked | None, seen: set[str], repeated: str
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the options that a list names and that are not in `seen`, and a warning for each other name."""
     chosen: list[str] = []
@@ -560,7 +715,7 @@ def _once(
     return tuple(chosen), warnings
 
 
-def _approval(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
+def _approval(fields: JsonObject, options: Asked | None) -> Parsed | str:
     raw, reasoning = fields["approved"], text_in(fields.get("reasoning"))
     if raw is None:
         return Parsed(reasoning=reasoning)
@@ -572,7 +727,7 @@ def _approval(fields: JsonObject, options: _SpellingTables | None) -> Parsed | s
     return Parsed(approved=approved, reasoning=reasoning, warnings=tuple(warnings))
 
 
-def _scores(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str:
+def _scores(fields: JsonObject, options: Asked | None) -> Parsed | str:
     raw = fields["scores"]
     if not isinstance(raw, dict):
         return '"scores" must be an object of option to number'
@@ -580,9 +735,11 @@ def _scores(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str
     warnings: list[str] = []
     for name, value in raw.items():
         option, unknown = _choice(name, options)
-        number = _number(value)
+        number = finite_number(value)
         if option is None or number is None:
             warnings += unknown or (f"the score of {name[:80]!r} is not a finite number",)
+        elif scores.get(option, number) != number:
+            return '"scores" gives two different values to one option'
         elif option in scores:
             warnings.append(f"{option[:80]!r} is scored twice; its first score counts")
         else:
@@ -593,10 +750,25 @@ def _scores(fields: JsonObject, options: _SpellingTables | None) -> Parsed | str
     return Parsed(scores=tuple(scores.items()), reasoning=reasoning, warnings=tuple(warnings))
 
 
+class _OffScale(str):
+    """Why scores are invalid as a whole: one of them is off the scale."""
+
+    __slots__ = ()
+
+
+def _scale_problem(values: JsonObject, options: Asked | None, scale: tuple[float | None, float | None]) -> str:
+    """Return the reason why scores are invalid as a whole; empty if there is none."""
+    if scale == (None, None):
+        return ""
+    given = [finite_number(value) for name, value in values.items() if value is not None and _choice(name, options)[0]]
+    problem = scale_problem(given, *scale)
+    return _OffScale(problem) if problem and None not in given else problem
+
+
 def _plan(fields: JsonObject) -> Parsed | str:
     if not text_in(fields["goal"]):
         return 'the JSON object has no text in "goal"'
-    criteria = fields.get("successCriteria", fields.get("success_criteria"))
+    criteria = fields.get("successCriteria")
     criteria_list = criteria if isinstance(criteria, list) else []
     return Parsed(
         goal=text_in(fields["goal"]),
@@ -605,7 +777,7 @@ def _plan(fields: JsonObject) -> Parsed | str:
     )
 
 
-_READERS: dict[AnswerKind, Callable[[JsonObject, _SpellingTables | None, int], Parsed | str]] = {
+_READERS: dict[AnswerKind, Callable[[JsonObject, Asked | None, int], Parsed | str]] = {
     "position": _position,
     "ballot": lambda fields, options, _scale: _ballot(fields, options),
     "ranking": lambda fields, options, _scale: _ranking(fields, options),

@@ -11,14 +11,34 @@ from typing import TYPE_CHECKING
 import pydantic_core
 
 from roundtable._core.text import well_formed
-from roundtable.parsing.thoughts import answer_start
+from roundtable.parsing.formulas import restore_commands
+from roundtable.parsing.slips import double_lone_backslashes, literal_end, without_slips
+from roundtable.reading.thoughts import answer_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["MAX_CHARS", "Document", "Scan", "find_document", "is_json_like", "last_comma", "scan"]
+__all__ = [
+    "MAX_CHARS",
+    "MAX_OBJECTS",
+    "MAX_REPAIRS",
+    "Document",
+    "RepairBudget",
+    "Scan",
+    "ends_with",
+    "find_document",
+    "guess_object",
+    "is_json_like",
+    "last_comma",
+    "literal_span",
+    "outermost",
+    "parse_object",
+    "parse_slips",
+    "scan",
+    "unsure_members",
+]
 
 
 # The brace of an object is followed by a quote, a bare key or the closing brace, so `{ x + 1 }` is prose.
@@ -40,10 +60,12 @@ _MEMBER = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 
 MAX_CHARS = 1_048_576
 """Text beyond this many characters is ignored."""
+MAX_OBJECTS = 256
+"""Only the last ones of more objects are read."""
 _MAX_TOKENS = 200_000
 _MAX_RESTARTS = 8
-_MAX_OBJECTS = 256
-_MAX_REPAIRS = 8
+MAX_REPAIRS = 8
+"""At most so many objects of one text are repaired."""
 _MAX_REPAIR_CHARS = 32_768
 _MAX_REPAIR_PARTS = 64
 _MAX_DIGITS = 300
@@ -51,16 +73,10 @@ _BIGGEST = 10**_MAX_DIGITS
 _NO_CONTROLS = dict.fromkeys(range(32), " ")
 _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
 _VALUE_ENDS = re.compile(r"\s*+(?:[,;]?\s*+(?:\}|[\"'\u201c\u2018]?[A-Za-z_][\w \-]*+[\"'\u201d\u2019]?\s*+:|/[/*]|#))")
-# Commands of formulas in LaTeX whose backslash is not doubled: as JSON, `\frac` is a form feed and `rac`. A line of a
-# text may also begin with the word `eq`, so what follows `\neq` must look like a number, a variable or a command.
-_FORMULA = re.compile(
-    r"\x08(?=oxed|egin\{|eta(?![A-Za-z])|inom|ar\{)|\f(?=rac|orall)"
-    r"|\t(?=imes(?![A-Za-z])|heta(?![A-Za-z])|ext\{|frac)|\r(?=(?:ho|ight|angle)(?![A-Za-z]))"
-    r"|\n(?=abla(?![A-Za-z])|eq(?:[\d\\{\x08\f]| -?[\d\\{\x08\f\t\r]| [A-Za-z](?![A-Za-z])))"
-)
-_ESCAPES = {"\b": "\\b", "\f": "\\f", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
+_LITERAL = re.compile(r"\{\s*+[rRuU]?'")
 _AT_END = re.compile(r"[\s`]*+\Z")
-_JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?(?:\{\s*+[\"'{}]|\[\s*+[\"'{\[])")
+# Also a JSON text within a JSON text.
+_JSON_OPENS = re.compile(r"(?:`++\w*+\s*+)?[\"\\]*+(?:\{(?:\s|\\++[nrt])*+\\*+[\"'{}]|\[\s*+\\*+[\"'{\[])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +151,8 @@ class Document:
     """Start and end of the object in the text."""
     contradicted: frozenset[str] = frozenset()
     """Names to which one object, at any depth, assigns several different values; `fields` has the last value."""
+    guessed: bool = False
+    """Whether the repair guessed where the texts of the object end."""
 
 
 def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document | None:
@@ -155,42 +173,45 @@ def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document |
     text = well_formed(text[:MAX_CHARS])
     start = answer_start(text)
     document = _last_document(text, start or 0, wanted)
-    if start is None and document is not None and (document.truncated or not _AT_END.match(text, document.span[1])):
+    if start is None and document is not None and not ends_with(text, document):
         return None
     return document
 
 
+def ends_with(text: str, document: Document) -> bool:
+    """Check whether a text ends with a whole object; white space and a fence may follow it."""
+    return not document.truncated and _AT_END.match(text, document.span[1]) is not None
+
+
 def _last_document(text: str, at: int, wanted: Callable[[JsonObject], bool]) -> Document | None:
     """Return the last object of the wanted shape from an index on."""
-    spans, tail = _outermost(text, at)
+    spans, tail = outermost(text, at)
     if tail is not None and wanted(tail.fields):
         return tail
-    for start, end in reversed(spans):
-        contradicted: set[str] = set()
-        fields = _strict(text[start:end], contradicted)
-        if fields is not None and wanted(fields):
-            return Document(
-                fields,
-                frozenset(),
-                repaired=False,
-                truncated=False,
-                span=(start, end),
-                contradicted=frozenset(contradicted),
-            )
-    return _find_repairable(text, spans, wanted)
+    for span in reversed(spans):
+        document = parse_object(text[slice(*span)], span)
+        if document is not None and wanted(document.fields):
+            return document
+    exact, guesses = RepairBudget(), RepairBudget()
+    for span in reversed(spans):
+        raw = text[slice(*span)]
+        document = parse_slips(raw, span, exact) or guess_object(raw, span, guesses)
+        if document is not None and wanted(document.fields):
+            return document
+    return None
 
 
 def is_json_like(text: str) -> bool:
     """Check whether a text begins like JSON, or whether at least half of it is one JSON object."""
     if _JSON_OPENS.match(text.lstrip()):
         return True
-    spans, tail = _outermost(well_formed(text[:MAX_CHARS]))
+    spans, tail = outermost(well_formed(text[:MAX_CHARS]))
     if tail is not None:
         spans.append(tail.span)
     return any(2 * (end - start) >= len(text) for start, end in spans)
 
 
-def _outermost(text: str, at: int = 0) -> tuple[list[tuple[int, int]], Document | None]:
+def outermost(text: str, at: int = 0) -> tuple[list[tuple[int, int]], Document | None]:
     """Return the spans of the last outermost objects from an index on and, if the text breaks off in one, that object.
 
     An opening brace without an end may be prose, or a stray quote may hide the rest of the text. So the search starts
@@ -207,14 +228,14 @@ def _outermost(text: str, at: int = 0) -> tuple[list[tuple[int, int]], Document 
             break
         tail = _parse_truncated(text, scanned.unclosed)
         if tail is not None:
-            return spans[-_MAX_OBJECTS:], tail
+            return spans[-MAX_OBJECTS:], tail
         at, budget = scanned.unclosed + 1, budget - scanned.tokens
         end = text.rfind("}", at) + 1
         if end:
             spans.append((scanned.unclosed, end))
     else:
         spans += inside
-    return spans[-_MAX_OBJECTS:], None
+    return spans[-MAX_OBJECTS:], None
 
 
 def _strict(text: str, contradicted: set[str] | None = None) -> JsonObject | None:
@@ -270,23 +291,95 @@ def _quoted_figure(match: re.Match[str]) -> str:
     return match[0] if match["figure"] is None else f'{match["colon"]}"{match["figure"].strip()}"'
 
 
-def _find_repairable(text: str, spans: list[tuple[int, int]], wanted: Callable[[JsonObject], bool]) -> Document | None:
-    chars_left = _MAX_REPAIR_CHARS
-    for start, end in reversed(spans[-_MAX_REPAIRS:]):
-        raw = text[start:end]
-        chars_left -= len(raw)
-        if chars_left < 0 or raw.count("{") + raw.count("[") > _MAX_REPAIR_PARTS:
-            continue
-        if '"' in raw:
-            raw = _WIDE_SIGN.sub(lambda match: _ASCII_SIGNS.get(match[0], match[0]), raw)
-        raw = _FIGURE.sub(_quoted_figure, raw)
-        fields = _strict(_repair_text(raw))
-        if fields is not None and wanted(fields) and len(fields) <= _MAX_REPAIR_PARTS:
-            unsure = frozenset(
-                name for name, value in fields.items() if isinstance(value, str) and not _is_complete_string(raw, value)
-            )
-            return Document(fields, unsure, repaired=True, truncated=False, span=(start, end))
-    return None
+class RepairBudget:
+    """What the repair of the objects of one text may still cost, since it may take more than linear time."""
+
+    def __init__(self) -> None:
+        """Start with the whole budget."""
+        self._objects = MAX_REPAIRS
+        self._chars = _MAX_REPAIR_CHARS
+
+    def allows(self, raw: str) -> bool:
+        """Charge the repair of an object, and return whether it may be repaired."""
+        self._objects -= 1
+        self._chars -= len(raw)
+        return self._objects >= 0 and self._chars >= 0 and raw.count("{") + raw.count("[") <= _MAX_REPAIR_PARTS
+
+
+def parse_object(raw: str, span: tuple[int, int]) -> Document | None:
+    r"""Return an object of valid JSON; `None` if it is not valid.
+
+    A backslash that begins no escape, such as in `\alpha`, is read as itself, since that is its only meaning.
+
+    Args:
+        raw: The text of the object.
+        span: Where the object is in the whole text.
+    """
+    contradicted: set[str] = set()
+    fields, repaired = _strict(raw, contradicted), False
+    if fields is None and "\\" in raw:
+        contradicted.clear()
+        fields, repaired = _strict(double_lone_backslashes(raw), contradicted), True
+    if fields is None:
+        return None
+    return Document(
+        fields, frozenset(), repaired=repaired, truncated=False, span=span, contradicted=frozenset(contradicted)
+    )
+
+
+def literal_span(text: str, start: int) -> tuple[int, int] | None:
+    """Return the span of an object in the syntax of Python, whose texts may have braces; `None` if it has no end.
+
+    Args:
+        text: The text.
+        start: Index of the opening brace.
+    """
+    end = literal_end(text, start, start + _MAX_REPAIR_CHARS) if _LITERAL.match(text, start) else None
+    return None if end is None else (start, end)
+
+
+def parse_slips(raw: str, span: tuple[int, int], budget: RepairBudget) -> Document | None:
+    """Return an object whose slips have one meaning; `None` if it has others, or if that would take too long.
+
+    Args:
+        raw: The text of the object, which is not valid JSON.
+        span: Where the object is in the whole text.
+        budget: What may still be spent.
+    """
+    contradicted: set[str] = set()
+    fields = _strict(without_slips(raw), contradicted) if budget.allows(raw) else None
+    if fields is None or len(fields) > _MAX_REPAIR_PARTS:
+        return None
+    names = frozenset(contradicted)
+    return Document(fields, frozenset(), repaired=True, truncated=False, span=span, contradicted=names)
+
+
+def guess_object(raw: str, span: tuple[int, int], budget: RepairBudget) -> Document | None:
+    """Return an object with slips, such as quotes within quotes, as it was most likely meant.
+
+    Args:
+        raw: The text of the object, which is not valid JSON.
+        span: Where the object is in the whole text.
+        budget: What may still be spent.
+    """
+    if not budget.allows(raw):
+        return None
+    if '"' not in raw and "\u201c" in raw:
+        raw = raw.replace("\u201c", '"').replace("\u201d", '"')
+    if '"' in raw:
+        raw = _WIDE_SIGN.sub(lambda match: _ASCII_SIGNS.get(match[0], match[0]), raw)
+    raw = _FIGURE.sub(_quoted_figure, raw)
+    fields = _strict(_repair_text(raw))
+    if fields is None or len(fields) > _MAX_REPAIR_PARTS:
+        return None
+    return Document(fields, unsure_members(raw, fields), repaired=True, truncated=False, span=span, guessed=True)
+
+
+def unsure_members(raw: str, fields: JsonObject) -> frozenset[str]:
+    """Return the members whose texts a repair may have closed at the wrong place."""
+    return frozenset(
+        name for name, value in fields.items() if isinstance(value, str) and not _is_complete_string(raw, value)
+    )
 
 
 def _is_complete_string(raw: str, value: str) -> bool:
@@ -304,7 +397,7 @@ def _is_complete_string(raw: str, value: str) -> bool:
 
 def _parse_truncated(text: str, start: int) -> Document | None:
     """Parse an object without its end; `None` if the existing part is not JSON."""
-    remainder = text[start:]
+    remainder = double_lone_backslashes(text[start:])
     try:
         parsed = pydantic_core.from_json(remainder, allow_partial="trailing-strings")
     except ValueError as error:
@@ -348,7 +441,7 @@ def _members(value: JsonValue) -> JsonObject | None:
 
 def _clean_value(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return _FORMULA.sub(lambda match: _ESCAPES[match[0]], well_formed(value))
+        return restore_commands(well_formed(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int):

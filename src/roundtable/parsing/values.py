@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from roundtable._core.strict_json import TOO_DEEP, is_too_deep
 from roundtable._core.words import shortened
 from roundtable.errors import ConfigurationError
+from roundtable.parsing.schema_checks import TooManyStepsError, first_error, part_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,12 +76,8 @@ def check_answer_schema(schema: JsonObject) -> None:
     if size > MOST_SCHEMA_CHARS:
         msg = f"the answer schema has {size:,} characters; at most {MOST_SCHEMA_CHARS:,} are allowed"
         raise ConfigurationError(msg, hint="Leave out descriptions or fields.")
-    validator, schema_error = _jsonschema()
-    try:
-        validator.check_schema(schema)
-    except schema_error as error:
-        raise ConfigurationError(f"the answer schema is not valid: {_in_words(error)}") from None
     _count_parts(schema, schema, ())
+    _check_parts(schema)
 
 
 def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
@@ -106,40 +102,33 @@ def value_problem(value: JsonObject | None, schema: JsonObject) -> str:
         return "the value has a number that is not finite"
     if size > MOST_VALUE_CHARS:
         return f"the value has more than {MOST_VALUE_CHARS:,} characters"
-    validator, _ = _jsonschema()
-    error = next(validator(schema, format_checker=_formats()).iter_errors(value), None)
+    try:
+        error = first_error(value, schema)
+    except TooManyStepsError:
+        return "the value is too large for so many rules of its schema"
+    except ArithmeticError:
+        return "the value has a number that is too large"
     return "" if error is None else _in_words(error, "value")
 
 
-def _jsonschema() -> tuple[Any, type[Exception]]:
-    """Return the validator and the class of its errors.
+def _check_parts(schema: JsonObject) -> None:
+    """Check that the keywords of all parts have values of their types.
 
     Raises:
-        ConfigurationError: The extra `schema` is not installed.
+        ConfigurationError: One has a wrong value.
     """
-    try:
-        from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]  # it has no types
-    except ImportError:
-        raise ConfigurationError(
-            "answers of your own type need the extra 'schema'", hint="Install it: pip install 'roundtable-sdk[schema]'"
-        ) from None
-    return Draft202012Validator, SchemaError
-
-
-def _formats() -> Any:  # noqa: ANN401  (jsonschema has no types)
-    """Return the checker of the formats that are checked in a value; other formats are ignored."""
-    from jsonschema import FormatChecker
-
-    checker = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "uuid"))
-    checker.checks("date-time", raises=ValueError)(_is_date_time)
-    return checker
-
-
-def _is_date_time(value: object) -> bool:
-    if not isinstance(value, str):
-        return True
-    datetime.fromisoformat(value)
-    return "T" in value.upper()
+    parts: list[tuple[str, JsonValue]] = [("", schema)]
+    for path, part in parts:
+        try:
+            error = part_error(part)
+        except TooManyStepsError:
+            raise ConfigurationError(
+                "the answer schema is too large in one part", hint="Ask for a type with fewer fields."
+            ) from None
+        if error is not None:
+            raise ConfigurationError(f"the answer schema is not valid: {_in_words(error, path)}")
+        if isinstance(part, dict):
+            parts += ((f"{path}.{name}" if path else name, inner) for name, inner in _named_parts(part))
 
 
 def _in_words(error: Any, root: str = "") -> str:  # noqa: ANN401  (jsonschema has no types)
@@ -181,19 +170,24 @@ def _count_parts(root: JsonObject, schema: JsonValue, opened: tuple[str, ...], c
                 f"the answer schema refers to itself, by {reference!r}", hint="Ask for a type without recursion."
             )
         count = _count_parts(root, _definition(root, reference), (*opened, reference), count, depth + 1)
-    for part in _parts(schema):
+    for path, part in _named_parts(schema):
+        if path.startswith("$defs."):
+            continue
         count = _count_parts(root, part, opened, count, depth + 1)
     return count
 
 
-def _parts(schema: JsonObject) -> Iterator[JsonValue]:
-    for word in _MAPS:
+def _named_parts(schema: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+    """Return the parts of a valid part, with their paths."""
+    for word in (*_MAPS, "$defs"):
         inner = schema.get(word)
-        yield from inner.values() if isinstance(inner, dict) else ()
+        yield from ((f"{word}.{name}", part) for name, part in (inner.items() if isinstance(inner, dict) else ()))
     for word in _LISTS:
         listed = schema.get(word)
-        yield from listed if isinstance(listed, list) else ()
-    yield from (schema.get(word) for word in _SINGLES)
+        yield from (
+            (f"{word}.{number}", part) for number, part in enumerate(listed if isinstance(listed, list) else ())
+        )
+    yield from ((word, schema[word]) for word in _SINGLES if word in schema)
 
 
 def _definition(root: JsonObject, reference: str) -> JsonValue:

@@ -117,8 +117,8 @@ class OpenTelemetryObserver:
     Args:
         tracer: Tracer for the spans; by default, a tracer of the program's own tracer provider.
         content: Whether to record topic, answers, and arguments and results of tools.
-        meter: Meter for the metrics `gen_ai.client.token.usage` and `gen_ai.client.operation.duration`; by default, a
-            meter of the program's own meter provider.
+        meter: Meter for the metrics `gen_ai.client.token.usage`, `gen_ai.client.operation.duration` and
+            `roundtable.waits`; by default, a meter of the program's own meter provider.
 
     Raises:
         ConfigurationError: The extra `otel` is not installed.
@@ -142,6 +142,9 @@ class OpenTelemetryObserver:
             unit="{token}",
             description="Number of input and output tokens used",
             explicit_bucket_boundaries_advisory=_TOKEN_BOUNDS,
+        )
+        self._waits = meter.create_counter(
+            "roundtable.waits", unit="{wait}", description="Number of waits of debates of more than a second"
         )
         self._duration = meter.create_histogram(
             "gen_ai.client.operation.duration",
@@ -172,6 +175,8 @@ class OpenTelemetryObserver:
                 self._end_turn(event)
             case "agent_error":
                 self._end_failed_turn(event)
+            case "waiting":
+                self._waits.add(1, {"roundtable.wait.reason": event.reason})
             case "consensus":
                 span = self._debate(event)
                 span.set_attribute("roundtable.agreement_level", event.consensus.agreement_level)
@@ -181,11 +186,9 @@ class OpenTelemetryObserver:
             case "error":
                 self._mark_error(self._debate(event), event.info.name, event.error)
                 self._end_debate(event)
-            case "debate_complete":
-                self._debate(event).set_attribute("roundtable.status", event.status)
-                self._end_debate(event)
-            case "conversation_complete":
-                self._debate(event).set_attribute("roundtable.status", "completed")
+            case "debate_complete" | "conversation_complete":
+                status = event.status if event.type == "debate_complete" else "completed"
+                self._debate(event).set_attribute("roundtable.status", status)
                 self._end_debate(event)
             case (
                 "conversation_start"
@@ -199,6 +202,8 @@ class OpenTelemetryObserver:
                 | "retry"
                 | "agent_tool_call"
                 | "agent_tool_result"
+                | "approval_decided"
+                | "approval_requested"
                 | "context_requested"
                 | "exit"
                 | "control"

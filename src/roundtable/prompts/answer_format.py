@@ -20,7 +20,7 @@ from roundtable.types.plan import BASELINE_STAGE
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile
+    from roundtable.types import AnswerKind, DebateContext, JsonObject, JsonValue, ModelProfile, TurnSpec
 
 __all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema", "value_schema_of"]
 
@@ -285,7 +285,7 @@ def answer_schema(
             "approved": {"anyOf": [{"type": "array", "items": choice}, {"type": "null"}]},
             "reasoning": string,
         },
-        "scores": {"scores": _scores_schema(options), "reasoning": string},
+        "scores": {"scores": _scores_schema(options, context.turn), "reasoning": string},
         "plan": {"goal": string, "strategy": string, "successCriteria": {"type": "array", "items": string}},
     }
     properties: dict[str, JsonValue] = by_kind[kind]
@@ -328,12 +328,16 @@ def _object_schema(properties: dict[str, JsonValue]) -> JsonObject:
     }
 
 
-def _scores_schema(options: tuple[str, ...] | None) -> JsonObject:
+def _scores_schema(options: tuple[str, ...] | None, turn: TurnSpec | None) -> JsonObject:
+    low, high = turn.scale if turn else (None, None)
+    number: JsonObject = {"type": "number"}
+    number |= {"minimum": low} if low is not None else {}
+    number |= {"maximum": high} if high is not None else {}
     if not options:
-        return {"type": "object", "additionalProperties": {"type": "number"}}
+        return {"type": "object", "additionalProperties": number}
     return {
         "type": "object",
-        "properties": {option: {"type": "number"} for option in options},
+        "properties": dict.fromkeys(options, number),
         "required": list(options),
         "additionalProperties": False,
     }

@@ -17,7 +17,7 @@ from roundtable.types import Comparison
 from roundtable.types.plan import CHAIR_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Literal
 
     from roundtable.types import (
@@ -40,6 +40,7 @@ __all__ = [
     "compose_system",
     "compose_user",
     "estimate_tokens",
+    "find_reference",
     "fit_texts",
     "label_quotations",
     "quote_answer",
@@ -61,6 +62,10 @@ _MOST_COMPARED: Final = 12
 _MOST_KEY_CHARS: Final = 60
 _NOT_IN_KEYS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _MOST_NAME_CHARS: Final = 80
+_BRACKETS: Final = re.compile(r" ?[()]")
+"""What divides a name such as `Compatible (m1)` into its parts."""
+_AND_OWN: Final = " + "
+"""What stands between the two names where an answer points to another one and to the author's own."""
 _DEFAULT_IDENTITIES = (
     "a careful and fair participant in a debate between several agents",
     "a careful and capable member of a team of agents",
@@ -241,6 +246,44 @@ def resolve_comparisons(
         Comparison(turn=turn, verdict=verdict) for turn, verdict in verdicts.items() if turn not in contradicted
     )
     return tuple(comparisons), tuple(dropped)
+
+
+def find_reference(name: str, quotations: Sequence[Quotation], messages: str | None) -> Quotation | None:
+    """Return the only shown answer to which another answer points; `None` if it points to none of them, or to several.
+
+    Args:
+        name: `you` for the author's own earlier answer, else the name of a speaker; `Ada + you` for both, if they say
+            the same.
+        quotations: The earlier answers of the prompt.
+        messages: The prompt; answers that were left out for length are not in it. `None` if it is not known, as for a
+            debate that another program recorded: then all of them count as shown.
+    """
+    last = _last_answers(quotations)
+    shown = {quotation.label for quotation in quotations} if messages is None else _shown_labels(messages)
+    found = [_named_by(key, last) for key in name.split(_AND_OWN)]
+    only = [those[0] for those in found if len(those) == 1 and those[0].turn is not None and those[0].label in shown]
+    is_one = len(only) == len(found) and len({_said(quotation) for quotation in only}) == 1
+    return only[0] if is_one else None
+
+
+def _named_by(name: str, last: Mapping[str, Quotation]) -> list[Quotation]:
+    """Return the answers whose author a name means: the whole name, else a part of it, as `m1` of `Compatible (m1)`."""
+    key = _speaker_key(name)
+    names = [({label.casefold(), _speaker_key(quotation.shown_as)}, quotation) for label, quotation in last.items()]
+    whole = [quotation for those, quotation in names if key in those]
+    parts = [quotation for _, quotation in names if key in _parts(quotation.shown_as)]
+    bare = _parts(name)[:1]  # "Ada (mostly)" is Ada
+    return whole or parts or [quotation for those, quotation in names if not those.isdisjoint(bare)]
+
+
+def _parts(name: str) -> list[str]:
+    """Return the part of a name before its brackets, and the part in them."""
+    return [_speaker_key(part) for part in _BRACKETS.split(name) if part]
+
+
+def _said(quotation: Quotation) -> str | None:
+    response = quotation.response
+    return response.choice or response.bottom_line or response.position
 
 
 def shown_claims(quotations: Sequence[Quotation], prompt: str | None = None) -> tuple[Claim, ...]:
@@ -460,7 +503,8 @@ def _render(answer: AgentResponse) -> _Rendered:
 
 
 def _answer_lines(answer: AgentResponse) -> str:
-    lines = [f"Position: {answer.position}", f"Confidence: {round(answer.confidence * 100)} %"]
+    lines = [f"Position: {answer.position}"]
+    lines += [f"Confidence: {round(answer.confidence * 100)} %"] if answer.confidence is not None else []
     if answer.choice:
         lines.insert(1, f"Choice: {answer.choice}")
     elif answer.bottom_line:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import PureWindowsPath
@@ -140,6 +141,7 @@ class PromptLibrary:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
         self._loaded: dict[str, ModePrompt] = {}
+        self._json: dict[str, str] = {}
 
     @cached_property
     def _folders(self) -> tuple[Traversable, ...]:
@@ -166,6 +168,16 @@ class PromptLibrary:
         if mode not in self._loaded:
             self._loaded[mode] = self._load(mode)
         return self._loaded[mode]
+
+    def to_json(self, mode: str) -> str:
+        """Return the instructions of a mode as JSON, in a form that is equal for equal texts.
+
+        Raises:
+            ConfigurationError: The mode has no file, or the file lacks a text.
+        """
+        if mode not in self._json:
+            self._json[mode] = json.dumps(asdict(self.load(mode)), ensure_ascii=False, sort_keys=True)
+        return self._json[mode]
 
     def _load(self, mode: str) -> ModePrompt:
         for path in self._files(mode):

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from roundtable.providers.builtin import BUILTIN_SPECS, builtin_providers, chat_model
     from roundtable.providers.callables import CallableAnswer, CallableModel, CallableReply
     from roundtable.providers.cassette import Cassette
+    from roundtable.providers.chat_servers import SERVERS, ChatServer
     from roundtable.providers.google import GoogleGenerate
     from roundtable.providers.http_model import HttpChatModel
     from roundtable.providers.http_provider import HttpProvider
     from roundtable.providers.human import HumanModel, HumanProvider, HumanReply, HumanTurn
     from roundtable.providers.local import LocalProvider
-    from roundtable.providers.openai_chat import SERVERS, ChatServer, OpenAIChat
+    from roundtable.providers.openai_chat import OpenAIChat
     from roundtable.providers.openai_responses import OpenAIResponses
     from roundtable.providers.perplexity import PerplexitySonar
     from roundtable.providers.scripted import Delay, ScriptedModel
@@ -68,12 +69,13 @@ _NAMES = {
     "builtin": "BUILTIN_SPECS builtin_providers chat_model",
     "callables": "CallableAnswer CallableModel CallableReply",
     "cassette": "Cassette",
+    "chat_servers": "SERVERS ChatServer",
     "google": "GoogleGenerate",
     "http_model": "HttpChatModel",
     "http_provider": "HttpProvider",
     "human": "HumanModel HumanProvider HumanReply HumanTurn",
     "local": "LocalProvider",
-    "openai_chat": "SERVERS ChatServer OpenAIChat",
+    "openai_chat": "OpenAIChat",
     "openai_responses": "OpenAIResponses",
     "perplexity": "PerplexitySonar",
     "scripted": "Delay ScriptedModel",

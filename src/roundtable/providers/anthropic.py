@@ -11,21 +11,22 @@ from roundtable.errors import AgentError, RoundtableError
 from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
-from roundtable.providers.model_names import claude_rejects_temperature
-from roundtable.providers.response_builder import ResponseBuilder
-from roundtable.providers.schemas import ANTHROPIC, to_dialect
+from roundtable.providers.model_names import CALL_ID, claude_rejects_temperature
+from roundtable.providers.response_builder import ResponseBuilder, arguments_of
+from roundtable.providers.schemas import ANTHROPIC, parameters_schema, to_dialect
 from roundtable.providers.wire import (
     at_tier,
     cost_of,
     dump_json,
     items_of,
-    load_json,
+    joined_halves,
     load_object,
     merged,
     object_of,
     sent_headers,
     text_of,
     tokens_of,
+    wire_id,
 )
 from roundtable.types import ServerCall, Usage
 
@@ -75,6 +76,7 @@ https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback."""
 VERSION: Final = "2023-06-01"
 """Version of the API, see https://docs.claude.com/en/api/versioning."""
 
+_CALL_ID_CHARS: Final = 40
 _CACHE: Final[JsonObject] = {"type": "ephemeral"}
 
 
@@ -145,7 +147,7 @@ class MessageBuilder(ResponseBuilder):
 
     def keep(self, blocks: list[JsonObject]) -> None:
         """Set the content to send back with the next call, unless it is only text."""
-        blocks = _without_declined(blocks)
+        blocks = [_with_input_object(block) for block in _without_declined(blocks)]
         if not all(block.keys() <= _PLAIN and not block.get("citations") for block in blocks):
             self.send_back(blocks)
 
@@ -156,6 +158,12 @@ class MessageBuilder(ResponseBuilder):
             self.server_calls.append(ServerCall(name=kind.removesuffix("_tool_result"), output=output))
         else:
             self.server_calls[index] = self.server_calls[index].model_copy(update={"output": output})
+
+
+def _with_input_object(block: JsonObject) -> JsonObject:
+    """Return a block whose input is an object, as the API requires; some servers encode it as a text."""
+    value = block.get("input")
+    return {**block, "input": arguments_of(value)[0]} if isinstance(value, str) else block
 
 
 def _without_declined(blocks: list[JsonObject]) -> list[JsonObject]:
@@ -289,9 +297,18 @@ def _messages(messages: Iterable[Message], provider: str) -> list[JsonValue]:
         blocks: list[JsonValue] = []
         for message in group:
             blocks += _assistant(message, provider) if is_assistant else _user(message)
+        for block in map(object_of, blocks):
+            _map_call_id(block)
         if blocks:
             wire.append({"role": "assistant" if is_assistant else "user", "content": _plain(blocks)})
     return wire
+
+
+def _map_call_id(block: JsonObject) -> None:
+    """Replace the id of a call or a result by one that the API accepts; another provider may have made the call."""
+    name = {"tool_use": "id", "tool_result": "tool_use_id"}.get(text_of(block.get("type")), "")
+    if call_id := text_of(block.get(name)):
+        block[name] = wire_id(call_id, CALL_ID, _CALL_ID_CHARS)
 
 
 def _plain(blocks: list[JsonValue]) -> JsonValue:
@@ -318,7 +335,9 @@ def _assistant(message: Message, provider: str) -> list[JsonValue]:
     if message.native is not None and message.native.provider == provider:
         # The API returns texts that are empty or only white space, but rejects them in a request.
         return [
-            item for item in message.native.items if item.get("type") != "text" or text_of(item.get("text")).strip()
+            dict(item)
+            for item in message.native.items
+            if item.get("type") != "text" or text_of(item.get("text")).strip()
         ]
     blocks: list[JsonValue] = []
     if message.content.rstrip():
@@ -345,8 +364,7 @@ def _with_cache_control(block: JsonObject, message: Message) -> JsonObject:
 
 
 def _tool(tool: AgentTool) -> JsonObject:
-    schema: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
-    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+    return {"name": tool.name, "description": tool.description, "input_schema": parameters_schema(tool.parameters)}
 
 
 def _called_tools(messages: Iterable[Message]) -> list[JsonObject]:
@@ -375,9 +393,18 @@ def _choice(choice: str) -> JsonObject:
 @dataclass(slots=True)
 class _Block:
     start: JsonObject
+    number: int
+    """Position in the answer; the numbers that servers give may repeat."""
+    replaces: _Block | None = None
+    """Earlier block to which the server gave the same number."""
     pieces: dict[str, list[str]] = field(default_factory=dict)
     citations: list[JsonValue] = field(default_factory=list)
     is_closed: bool = False
+
+    @property
+    def says_something(self) -> bool:
+        """Whether the block has more than its type."""
+        return any(value for name, value in self.whole().items() if name not in {"type", "citations"})
 
     def add(self, name: str, value: JsonValue) -> str:
         text = text_of(value)
@@ -391,11 +418,8 @@ class _Block:
             if name != "partial_json":
                 block[name] = text_of(block.get(name)) + "".join(texts)
         if arguments := "".join(self.pieces.get("partial_json", ())).strip():
-            try:
-                block["input"] = object_of(load_json(arguments))
-            except RoundtableError:
-                # The tool call keeps the invalid text; in the content, the provider expects an object.
-                block["input"] = {}
+            # A tool call keeps an invalid text; in the content, the provider expects an object.
+            block["input"] = arguments_of(joined_halves(arguments))[0]
         if self.citations:
             block["citations"] = self.citations
         return block
@@ -406,7 +430,9 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
 
     def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
         super().__init__(MessageBuilder(provider, headers), whole=whole)
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: list[_Block] = []
+        self._numbered: dict[int, _Block] = {}
+        """Last block of each number that the server gives."""
         self._message: JsonObject | None = None
         self._end_fields: JsonObject = {}
 
@@ -426,9 +452,9 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
             case "content_block_start":
                 self._open(fields)
             case "content_block_delta":
-                self._delta(_block_index(fields), self._block(fields), object_of(fields.get("delta")))
+                self._delta(self._block(fields), object_of(fields.get("delta")))
             case "content_block_stop":
-                self._close(self._block(fields), _block_index(fields))
+                self._stop_block(_block_index(fields))
             case "message_delta":
                 delta = object_of(fields.get("delta"))
                 self._end_fields |= {name: value for name, value in delta.items() if value is not None}
@@ -451,33 +477,40 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
         self.draft.take_message(message)
 
     def _open(self, fields: JsonObject) -> None:
+        """Begin a block. Some servers begin with a number again whose block has ended."""
         index = _block_index(fields)
-        if index in self._blocks:
-            raise AgentError(
-                f"the stream repeats itself: it started block {index} a second time",
-                provider=self.draft.provider,
-                retryable=True,
-            )
+        earlier = self._numbered.get(index)
+        if earlier is not None and not earlier.is_closed:
+            raise self._repetition(index)
         start = object_of(fields.get("content_block"))
-        self._blocks[index] = _Block(start)
+        block = _Block(start, len(self._blocks), replaces=earlier)
+        self._blocks.append(block)
+        self._numbered[index] = block
         match start.get("type"):
             case "text":
                 self.draft.add_text(text_of(start.get("text")))
             case "thinking":
                 self.draft.add_reasoning(text_of(start.get("thinking")))
             case "tool_use":
-                self.draft.add_call(index, call_id=text_of(start.get("id")), name=text_of(start.get("name")))
+                self.draft.add_call(block.number, call_id=text_of(start.get("id")), name=text_of(start.get("name")))
             case _:
                 # Other blocks are added when they are complete.
                 return
 
+    def _repetition(self, index: int) -> AgentError:
+        return AgentError(
+            f"the stream repeats itself: it sent block {index} a second time",
+            provider=self.draft.provider,
+            retryable=True,
+        )
+
     def _block(self, fields: JsonObject) -> _Block:
-        block = self._blocks.get(_block_index(fields))
+        block = self._numbered.get(_block_index(fields))
         if block is None or block.is_closed:
             raise AgentError("an event of the stream does not belong to an open block", provider=self.draft.provider)
         return block
 
-    def _delta(self, index: int, block: _Block, delta: JsonObject) -> None:
+    def _delta(self, block: _Block, delta: JsonObject) -> None:
         match delta.get("type"):
             case "text_delta":
                 self.draft.add_text(block.add("text", delta.get("text")))
@@ -486,7 +519,7 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
             case "input_json_delta":
                 block.add("partial_json", delta.get("partial_json"))
                 if block.start.get("type") == "tool_use":
-                    self.draft.add_call(index, arguments=text_of(delta.get("partial_json")))
+                    self.draft.add_call(block.number, arguments=text_of(delta.get("partial_json")))
             case "citations_delta":
                 citation = object_of(delta.get("citation"))
                 block.citations.append(citation)
@@ -499,19 +532,25 @@ class MessageDecoder(EventDecoder[MessageBuilder]):
             case _:
                 return
 
-    def _close(self, block: _Block, index: int) -> None:
+    def _stop_block(self, index: int) -> None:
+        """End a block; an end without an open block says nothing."""
+        block = self._numbered.get(index)
+        if block is None or block.is_closed:
+            return
         block.is_closed = True
+        if block.replaces is not None and block.says_something and block.whole() == block.replaces.whole():
+            raise self._repetition(index)
         kind = block.start.get("type")
         if kind == "tool_use":
             arguments = block.start.get("input")
             if arguments and "partial_json" not in block.pieces:
-                self.draft.add_call(index, arguments=arguments)
+                self.draft.add_call(block.number, arguments=arguments)
         elif kind not in {"text", "thinking"}:
             self.draft.take_block(block.whole())
 
     def _stop(self) -> None:
         self.is_done = True
-        blocks = [block.whole() for _, block in sorted(self._blocks.items())]
+        blocks = [block.whole() for block in self._blocks]
         self.draft.keep(blocks)
         if self._message is not None:
             content: list[JsonValue] = [*blocks]

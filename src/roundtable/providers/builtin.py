@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, cast
 
 from roundtable._core.registry import Registry
+from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway
 from roundtable.providers.spec import ProviderEntry, ProviderSpec, split_model_name
 from roundtable.settings import Settings
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.gateway import StreamingModel
-    from roundtable.providers.openai_chat import ChatServer
+    from roundtable.providers.chat_servers import ChatServer
     from roundtable.providers.spec import Dialect
     from roundtable.types import RetryPolicy
 
@@ -58,7 +59,7 @@ _WITHOUT_HTTP: Final = {
 class DeferredProvider:
     """Factory for the models of a built-in provider; its code is loaded with the first model.
 
-    Its other attributes, such as `requests_per_minute`, are those of the loaded factory.
+    Its other attributes, such as `default_rate`, are those of the loaded factory.
 
     Args:
         name: Name of the provider.
@@ -116,7 +117,8 @@ def _dialect(vendor: Vendor) -> Dialect:
 
             return OpenAIResponses(vendor.name)
         case "openai-chat":
-            from roundtable.providers.openai_chat import OpenAIChat, server_at
+            from roundtable.providers.chat_servers import server_at
+            from roundtable.providers.openai_chat import OpenAIChat
 
             return OpenAIChat(vendor.name, server=server_at(vendor.base_url or ""))
         case "google":
@@ -153,7 +155,7 @@ def _variant(plain: ProviderSpec, server: ChatServer) -> ProviderSpec:
 
 def _compatible() -> ProviderSpec:
     """Return the provider for all servers that speak the format of chat completions."""
-    from roundtable.providers.openai_chat import SERVERS, server_at
+    from roundtable.providers.chat_servers import SERVERS, server_at
 
     def server_name(base_url: str) -> str | None:
         name = server_at(base_url).name
@@ -289,7 +291,8 @@ def chat_model(
         profile=profile or base.profile,
     )
     environment = Settings.from_env() if settings is None else settings
-    chat = _factories(specs).get(provider)(model or merged.model, merged, environment)
+    factory = _factories(specs).get(provider) if merged.kind is None else _endpoint(provider, merged.kind, specs)
+    chat = factory(model or merged.model, merged, environment)
     if merged.retry is None:
         return chat
     return Gateway().guard(
@@ -298,7 +301,23 @@ def chat_model(
         retry=merged.retry,
         requests_per_minute=merged.requests_per_minute,
         tokens_per_minute=merged.tokens_per_minute,
+        breaker=merged.breaker,
     )
+
+
+def _endpoint(name: str, kind: str, specs: Mapping[str, ProviderSpec]) -> DeferredProvider:
+    """Return the factory of a named endpoint.
+
+    Raises:
+        ConfigurationError: The name is taken, or its kind is not an HTTP provider.
+    """
+    if name in specs or name in _WITHOUT_HTTP:
+        msg = f"{name!r} is a provider already, so it cannot be an endpoint with kind={kind!r}"
+        raise ConfigurationError(msg, hint="Choose another name for the endpoint, or leave out kind.")
+    if kind not in specs:
+        msg = f"kind={kind!r} is not a provider that is called over HTTP; these are: {', '.join(specs)}"
+        raise ConfigurationError(msg, hint="For most servers, use 'compatible'.")
+    return _over_http({name: specs[kind].named(name)}, name)
 
 
 def _factories(specs: Mapping[str, ProviderSpec]) -> Registry[DeferredProvider]:

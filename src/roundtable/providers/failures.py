@@ -77,10 +77,48 @@ _TOO_LONG_WORDS: Final = re.compile(
 )
 """What servers write if a prompt, with the answer's limit added, does not fit the model."""
 _NO_CREDIT_WORDS: Final = re.compile(
-    r"\bcredit balance is too low\b|\bcredits are depleted\b|\binsufficient (?:account )?balance\b", re.IGNORECASE
+    r"\bcredit balance is too low\b|\bcredits are depleted\b|\binsufficient (?:account )?(?:balance|credits|funds)\b"
+    r"|\b(?:used|exhausted) all available credits\b|\bout of credits\b|\bbudget has been exceeded\b"
+    r"|\bkey limit exceeded\b|\b(?:spend|spending|billing) (?:limit|cap)\b",
+    re.IGNORECASE,
 )
+"""What providers and routers write if the account or the key has no credit left, or has reached a spending limit."""
+_USED_UP_WORDS: Final = re.compile(
+    r"\breached your (?:specified )?(?:api )?usage limits?\b"
+    r"|\b(?:usage|budget) (?:limit|cap) (?:has been |was )?(?:reached|exceeded)"
+    r"|\bexceeded your (?:current )?(?:usage )?(?:quota|budget)\b"
+    r"|\bquota (?:has been |is )?(?:exceeded|exhausted|used up)\b"
+    r"|\b(?:daily|weekly|monthly) (?:\w{1,20} )?(?:limit|budget|quota)\b",
+    re.IGNORECASE,
+)
+"""What they write besides; with the status 429, such words may speak of a limit of calls, which a wait resets."""
 _NO_CREDIT: Final = frozenset({400, 403, 429, 500})
 """Statuses with which providers report that the account has no credit, besides 402."""
+_REGION_WORDS: Final = re.compile(
+    r"\bcountry, region,? or territory\b|\blocation is not supported\b"
+    r"|\bnot (?:available|supported) in your (?:country|region)\b"
+    r"|\bunsupported (?:country|region)\b|\b(?:country|region) (?:is )?not supported\b",
+    re.IGNORECASE,
+)
+_REGION: Final = frozenset({"unsupported_country_region_territory"})
+_WRONG_ADDRESS_WORDS: Final = re.compile(
+    r"\b(?:unexpected|unknown|invalid|no such|unsupported) (?:api )?(?:endpoint|path|route|url)\b"
+    r"|\b(?:endpoint|path|route|url|page) (?:was )?not (?:found|supported)\b|\bno route matched\b"
+    r"|\bcannot (?:get|post) /|\bmethod not allowed\b|^(?:404 )?not found\.?$|^404\b",
+    re.IGNORECASE,
+)
+"""What servers write if an address is not part of their API; some write it under the status 200."""
+_WRONG_ADDRESS_HINT: Final = (
+    "Check the base URL: this address is not part of the server's API, which often begins with /v1."
+)
+_WRONG_REQUEST_HINT: Final = "The provider does not accept this request; check the model and its options."
+_WRONG_REQUEST_HINTS: Final = {404: "Check the model's id and the base URL.", 405: _WRONG_ADDRESS_HINT}
+_OPTION_WORDS: Final = re.compile(
+    r"\b(?:temperature|max_tokens|max_completion_tokens)\b.{0,80}\b(?:n[o']t support|unsupported|only)"
+    r"|\b(?:n[o']t support|unsupported)\w*\b.{0,80}\b(?:temperature|max_tokens|max_completion_tokens)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_CLOUDFLARE: Final = re.compile(rb"\s*error code: 1\d{3}\b")
 _CONTENT: Final = frozenset(
     {"bio_policy", "content_filter", "content_policy_violation", "cyber_policy", "data_inspection_failed",
      "datainspectionfailed", "image_content_policy_violation", "refusal"}
@@ -116,9 +154,12 @@ _WAIT_WORDS: Final = re.compile(
 )
 _WAIT_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])?", re.IGNORECASE)
 _UNIT_S: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
+_MARKUP: Final = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml)", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>?")
 _LONGEST_WAIT_S: Final = 1e12
+_PAGE_STATUSES: Final = frozenset({400, 401, 403, 405, 406, 407, 418, 451})
+_PAGE_HINT: Final = "A firewall or a proxy answered, not the provider; check the network, the proxy and the base URL."
+_PAGE_HINTS: Final = {407: "The proxy of this network demands a login; write it into the address of the proxy."}
 _NOT_RETRYABLE: Final = frozenset({501, 505, 511})
 
 
@@ -136,6 +177,8 @@ class Refusal:
     """The provider's id of the call, if the body has one."""
     retry_after_s: float | None = None
     """Seconds to wait, if the body states them."""
+    is_page: bool = False
+    """Whether the body is a web page, so that something other than the API has answered."""
 
 
 def read_refusal(body: bytes | JsonValue) -> Refusal:
@@ -149,8 +192,8 @@ def read_refusal(body: bytes | JsonValue) -> Refusal:
         'No.'
     """
     if isinstance(body, bytes):
-        if _MARKUP.match(body):
-            return Refusal("the server answered with a web page")
+        if _MARKUP.match(body) or _CLOUDFLARE.match(body):
+            return Refusal("the server answered with a web page", is_page=True)
         try:
             value = load_json(body)
         except RoundtableError:
@@ -281,13 +324,13 @@ def error_for(provider: str, status: int, headers: Mapping[str, str], refusal: R
 def _status_of(refusal: Refusal) -> int:
     """Return the status that matches the codes and the message of an error in an answer with status 200."""
     kinds = refusal.kinds
-    if kinds & _QUOTA:
+    if _is_used_up(403, refusal):
         return 402
     if kinds & _KEY:
         return 401
     if kinds & _RATE:
         return 429
-    if kinds & _MISSING:
+    if kinds & _MISSING or _WRONG_ADDRESS_WORDS.search(refusal.message):
         return 404
     return 400 if kinds & (_REQUEST | _USELESS) or _is_too_long(refusal) or _is_about_content(refusal) else 503
 
@@ -300,18 +343,26 @@ def _is_too_long(refusal: Refusal) -> bool:
     return bool(refusal.kinds & _TOO_LONG or _TOO_LONG_WORDS.search(refusal.message))
 
 
+def _is_used_up(status: int, refusal: Refusal) -> bool:
+    """Check whether a refusal says that the account has no credit left, or has reached a spending limit."""
+    words = bool(_NO_CREDIT_WORDS.search(refusal.message))
+    words = words or (status in {400, 403} and bool(_USED_UP_WORDS.search(refusal.message)))
+    return status in _NO_CREDIT and (bool(refusal.kinds & _QUOTA) or words)
+
+
 def _is_useless(status: int, refusal: Refusal) -> bool:
     return status in {400, 422} and bool(refusal.kinds & _USELESS)
 
 
 def _classify(status: int, refusal: Refusal) -> tuple[type[RoundtableError], bool | None, str | None]:
     """Return the error class, whether a retry may help (`None`: the default of the class), and a hint."""
-    kinds = refusal.kinds
-    if status == 402 or (status in _NO_CREDIT and (kinds & _QUOTA or _NO_CREDIT_WORDS.search(refusal.message))):
-        return APIAuthError, False, "The account has no credit or quota left; check its billing."
-    if status in {400, 403, 422} and _is_about_content(refusal):
-        return AgentError, False, "The provider rejects the content; change the question, or use another model."
-    if status in {401, 403} or (400 <= status < 500 and kinds & _KEY):
+    if refusal.is_page and status in _PAGE_STATUSES:
+        return APINetworkError, False, _PAGE_HINTS.get(status, _PAGE_HINT)
+    if status == 402 or _is_used_up(status, refusal):
+        return APIAuthError, False, "The account has no credit or quota left, or reached a limit; check its billing."
+    if 400 <= status < 500 and (hint := _refusal_hint(status, refusal)):
+        return AgentError, False, hint
+    if status in {401, 403} or (400 <= status < 500 and refusal.kinds & _KEY):
         return APIAuthError, False, None
     if status == 429:
         return APIRateLimitError, None, None
@@ -323,11 +374,26 @@ def _classify(status: int, refusal: Refusal) -> tuple[type[RoundtableError], boo
         return APITimeoutError, None, None
     if status in {409, 425}:
         return APINetworkError, None, None
-    if status == 404:
-        return AgentError, False, "Check the model's id and the base URL."
     if status < 500:
-        return AgentError, False, "The provider does not accept this request; check the model and its options."
+        return AgentError, False, _WRONG_REQUEST_HINTS.get(status, _WRONG_REQUEST_HINT)
     return APINetworkError, status not in _NOT_RETRYABLE and status < 600, "The provider has a fault; try again later."
+
+
+def _refusal_hint(status: int, refusal: Refusal) -> str:
+    """Return what to do about a refusal that is not about the key; empty if only its status says something."""
+    kinds, message = refusal.kinds, refusal.message
+    if status in {400, 403, 451} and (kinds & _REGION or _REGION_WORDS.search(message)):
+        return "The provider does not serve this country or region; use another provider."
+    if status in {400, 403, 422} and _is_about_content(refusal):
+        return "The provider rejects the content; change the question, or use another model."
+    if status == 404 and _WRONG_ADDRESS_WORDS.search(message):
+        return _WRONG_ADDRESS_HINT
+    if status in {400, 422} and _OPTION_WORDS.search(message):
+        return (
+            "The model rejects an option of the request: set temperature=None for the agent, or profile='openai' in "
+            "ProviderConfig for OpenAI's models behind another address."
+        )
+    return ""
 
 
 def _shortened(message: str) -> str:

@@ -15,7 +15,7 @@ from roundtable.http.sse import SseEvent
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.model_names import UNSIGNED, is_gemini_3_or_later
-from roundtable.providers.response_builder import ResponseBuilder
+from roundtable.providers.response_builder import ResponseBuilder, arguments_of
 from roundtable.providers.schemas import GOOGLE, to_dialect
 from roundtable.providers.wire import (
     at_tier,
@@ -28,6 +28,7 @@ from roundtable.providers.wire import (
     sent_headers,
     text_of,
     tokens_of,
+    uncounted_tokens,
 )
 from roundtable.types import ServerCall, Usage
 from roundtable.types.base import utc_now
@@ -221,13 +222,19 @@ class ContentBuilder(ResponseBuilder):
         self.has_candidates = self.has_candidates or bool(candidates)
 
     def _add_candidate(self, candidate: JsonObject) -> None:
-        for part in items_of(object_of(candidate.get("content")).get("parts")):
-            self._add_content_part(object_of(part))
+        parts = [object_of(part) for part in items_of(object_of(candidate.get("content")).get("parts"))]
+        reason = _reason_of(candidate)
+        if (
+            self.finish is not None
+            and not reason
+            and any(part.get("text") or part.get("functionCall") for part in parts)
+        ):
+            # Some models send the finish reason with every chunk; other text after the end is not part of the answer.
+            raise AgentError("the stream goes on after the end of the answer", provider=self.provider, retryable=True)
+        for part in parts:
+            self._add_content_part(part)
         self._add_sources(candidate)
-        reason = candidate.get("finishReason")
-        if isinstance(reason, int) and not isinstance(reason, bool):
-            reason = _FINISH_NAMES[reason] if 0 <= reason < len(_FINISH_NAMES) else "OTHER"
-        if isinstance(reason, str) and reason and reason != "FINISH_REASON_UNSPECIFIED":
+        if reason:
             self.end(_FINISH.get(reason, "other"))
             is_fault = reason not in _FINISH and reason != "OTHER"
             self.stopped_by: str = reason[:_REASON_CHARS] if is_fault else ""
@@ -266,9 +273,11 @@ class ContentBuilder(ResponseBuilder):
             self._close_call()
             raw_arguments = call.get("args")
             # Arguments that are not an object go to the tool unchanged; the provider gets an empty object instead.
-            is_valid = raw_arguments is None or isinstance(raw_arguments, dict)
-            self._invalid_arguments = "" if is_valid else json.dumps(raw_arguments, ensure_ascii=False)
-            self._open_call = (dict(part), PartialArguments(object_of(raw_arguments)))
+            self._invalid_arguments = ""
+            if raw_arguments is not None and not isinstance(raw_arguments, dict):
+                raw_arguments, invalid = arguments_of(json.dumps(raw_arguments))
+                self._invalid_arguments = invalid or ""
+            self._open_call = (dict(part), PartialArguments(raw_arguments or {}))
             self.add_call(self.call_count, call_id=text_of(call.get("id")), name=text_of(call.get("name")))
         if self._open_call is None:
             return
@@ -365,6 +374,14 @@ class ContentBuilder(ResponseBuilder):
         return super().response()
 
 
+def _reason_of(candidate: JsonObject) -> str:
+    """Return the finish reason of a candidate; empty if it has none. Some servers send the number of the reason."""
+    reason = candidate.get("finishReason")
+    if isinstance(reason, int) and not isinstance(reason, bool):
+        reason = _FINISH_NAMES[reason] if 0 <= reason < len(_FINISH_NAMES) else "OTHER"
+    return "" if reason == "FINISH_REASON_UNSPECIFIED" else text_of(reason)
+
+
 def _value(piece: JsonObject) -> JsonValue:
     for name in ("stringValue", "numberValue", "boolValue"):
         if name in piece:
@@ -380,10 +397,13 @@ def usage_of(usage: JsonObject) -> Usage:
         >>> usage.output_tokens, usage.reasoning_tokens
         (32, 30)
     """
-    thought = tokens_of(usage.get("thoughtsTokenCount"))
+    sent = tokens_of(usage.get("promptTokenCount")) + tokens_of(usage.get("toolUsePromptTokenCount"))
+    written, thought = tokens_of(usage.get("candidatesTokenCount")), tokens_of(usage.get("thoughtsTokenCount"))
+    uncounted = uncounted_tokens(usage.get("totalTokenCount"), sent, written, thought)
+    thought += uncounted
     counts = Usage(
-        input_tokens=tokens_of(usage.get("promptTokenCount")) + tokens_of(usage.get("toolUsePromptTokenCount")),
-        output_tokens=tokens_of(usage.get("candidatesTokenCount")) + thought,
+        input_tokens=sent,
+        output_tokens=written + thought,
         cache_read_tokens=tokens_of(usage.get("cachedContentTokenCount")),
         reasoning_tokens=thought,
         calls=1,
@@ -570,7 +590,7 @@ class GoogleGenerate:
         """
         draft = ContentBuilder(self.provider, headers)
         if body.lstrip(b" \t\r\n\xef\xbb\xbf").startswith(b"["):
-            answers = [object_of(item) for item in items_of(load_json(body))]
+            answers = [object_of(item) for item in items_of(load_json(body, keep_halves=True))]
         else:
             answers = [load_object(body, self.provider)]
         with draft.add_usage_to_errors():
@@ -606,8 +626,12 @@ class ContentDecoder(EventDecoder[ContentBuilder]):
         return self.draft.finish is not None
 
     def take_word(self, data: bytes) -> bool:
-        """Ignore the terminator that some proxies add."""
-        return data == b"[DONE]"
+        """Handle the terminator that some proxies add."""
+        if data != b"[DONE]":
+            return False
+        if self.is_whole():
+            self.is_done = True
+        return True
 
     def is_document(self, start: bytes) -> bool:
         """Check whether the answer is a document, by its first byte; an array is a stream."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from abc import ABC, abstractmethod
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from roundtable.http.client import HttpClient, HttpResponse
     from roundtable.http.message import HttpLimits
     from roundtable.providers.response_builder import ResponseBuilder
-    from roundtable.providers.spec import ProviderSpec
+    from roundtable.providers.spec import Decoder, ProviderSpec
     from roundtable.types import ChatDelta, ChatRequest, JsonObject, JsonValue, ModelProfile
 
 __all__ = ["FIRST_LISTED", "EventDecoder", "HttpChatModel", "NonStreamingModel", "ParseDocument"]
@@ -43,6 +44,9 @@ _DATED: Final = re.compile(
     r"(?:[-@:](?:preview-)?(?:[0-9]{3,8}|[0-9]{2}-[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}))?(?:\.gguf)?"
 )
 """Suffixes of a model id that name a version of the same model."""
+
+_END_S: Final = 0.25
+"""Most seconds to wait for the end of a stream after its terminator; some servers and proxies never end it."""
 
 _SALT: Final = os.urandom(16)
 
@@ -96,6 +100,8 @@ class EventDecoder(ABC, Generic[DraftT]):
             chunk = self._sniff(self._document, chunk)
         for event in self.frame(chunk):
             self._handle(event)
+        if self.is_done or self.is_whole():
+            self.draft.end_characters()
         return self.draft.deltas()
 
     def finish(self) -> ChatResponse:
@@ -106,7 +112,7 @@ class EventDecoder(ABC, Generic[DraftT]):
             AgentError: The stream was empty.
         """
         if self._document:
-            return self._whole(200, self.draft.headers, bytes(self._document))
+            return self._read_document(bytes(self._document))
         for event in self._framer.rest():
             if self._is_complete(event):
                 self._handle(event)
@@ -119,6 +125,16 @@ class EventDecoder(ABC, Generic[DraftT]):
                 hint="Try again; a proxy with a short time-out may be in the way.",
             )
         return self.draft.response()
+
+    def _read_document(self, document: bytes) -> ChatResponse:
+        try:
+            return self._whole(200, self.draft.headers, document)
+        except RoundtableError:
+            # Some servers add a terminator to a document that reports an error.
+            for event in (*self._framer.feed(document), *self._framer.rest()):
+                if event.event == BARE:
+                    self._raise_bare_error(event.data)
+            raise
 
     def frame(self, chunk: bytes) -> list[SseEvent]:
         """Cut bytes into events."""
@@ -155,7 +171,7 @@ class EventDecoder(ABC, Generic[DraftT]):
         # Some proxies send empty data to keep the connection open. Only data that begins with a space is searched.
         if not event.data or (event.data[0] in _SPACE and not event.data.strip(_SPACE)):
             return
-        value = load_json(event.data)
+        value = load_json(event.data, keep_halves=True)
         if isinstance(value, dict) and "error" in (value.get("type"), value.get("object")):
             raise self.reported_error(value)
         if value is None:
@@ -260,6 +276,11 @@ class HttpChatModel:
         return self._spec.name
 
     @property
+    def kind(self) -> str:
+        """Provider whose API and prices the model has; differs from `provider` for a named endpoint."""
+        return self._spec.kind or self._spec.name
+
+    @property
     def model(self) -> str:
         """Id of the model for requests that name no model; `FIRST_LISTED` until the first call has asked the server."""
         return self._model
@@ -271,8 +292,8 @@ class HttpChatModel:
 
     @property
     def requests_per_minute(self) -> float | None:
-        """Default rate limit of the provider, in calls per minute; `None` if it has no limit."""
-        return self._spec.requests_per_minute
+        """Default rate limit in calls per minute; `None` if there is none, as at any address but the vendor's own."""
+        return self._spec.rate_at(self._base_url)
 
     @property
     def price_share(self) -> Decimal:
@@ -325,6 +346,8 @@ class HttpChatModel:
                             for delta in decoder.feed(chunk):
                                 streamed = True
                                 yield delta
+                            if (rest_s := _rest_s(decoder)) is not None:
+                                answer.end_within(rest_s)
                         finished = self._check_type(decoder.finish(), ChatResponse, "finish")
                         response = self._with_warnings(finished, request)
         except RoundtableError as error:
@@ -470,6 +493,18 @@ class HttpChatModel:
             error.request_id = error.request_id or request_id_of(headers)
             redact(error, self._key)
             raise
+
+
+def _rest_s(decoder: Decoder) -> float | None:
+    """Return how many seconds to wait for the rest of a stream; `None` if the answer is not complete yet.
+
+    After the terminator, only the end of the body follows; without this end, the connection cannot be reused. An answer
+    that may be complete waits until the deadline of the call, and then counts.
+    """
+    if getattr(decoder, "is_done", False):
+        return _END_S
+    is_whole: Callable[[], bool] | None = getattr(decoder, "is_whole", None)
+    return math.inf if is_whole is not None and is_whole() else None
 
 
 @contextmanager

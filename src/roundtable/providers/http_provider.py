@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from roundtable._core.text import unquoted
 from roundtable.errors import ConfigurationError
-from roundtable.http import HttpClient, checked_url
-from roundtable.http.guard_public import is_loopback
+from roundtable.http import HttpClient, check_plain_http, checked_url
+from roundtable.http.guard_public import checked_proxy, is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
 from roundtable.providers.shared import RefCounted
 from roundtable.providers.spec import batch_refusal
@@ -50,10 +51,13 @@ class HttpProvider:
     def __repr__(self) -> str:
         return f"HttpProvider({self.spec.name!r})"
 
-    @property
-    def requests_per_minute(self) -> float | None:
-        """Default rate limit of the provider, in calls per minute; `None` if it has no limit."""
-        return self.spec.requests_per_minute
+    def default_rate(self, config: ProviderConfig, settings: Settings) -> float | None:
+        """Return the default rate limit of calls with a configuration, in calls per minute; `None` if it has none."""
+        try:
+            return self.spec.rate_at(_base_url(self.spec, config, settings)[0])
+        except ConfigurationError:
+            # Recorded calls are replayed without an address.
+            return None
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> HttpChatModel | BatchModel:
         """Create a model. If the configuration has `batch_options`, the model makes its calls in batches.
@@ -62,20 +66,26 @@ class HttpProvider:
             ConfigurationError: Address, key or model is missing or unusable; the message says how to set it.
         """
         spec = self._variant(config.profile)
-        base_url, is_host = _base_url(spec, config, settings)
+        base_url, what, is_host = _base_url(spec, config, settings)
         if config.profile is None and spec.variant_at is not None and (server := spec.variant_at(base_url)):
             spec = spec.variants[server]
         if config.inputs is not None:
             spec = _with_inputs(spec, config.inputs)
         key = _key(spec, config, settings, base_url)
+        if not (config.allow_plain_http or settings.allow_plain_http):
+            check_plain_http(base_url, what=what, has_key=key is not None)
         name = _model(spec, model, settings, FIRST_LISTED if is_host else None)
         if not (config.timeout_s > 0 and math.isfinite(config.timeout_s)):
             raise ConfigurationError(f"timeout_s must be a positive number of seconds, not {config.timeout_s!r}")
         batch = config.batch_options
         in_batches = None if batch is None else _batches(spec, batch, settings)
         # Take the client last: if a later step raised, nothing would give it back.
-        owner = id(config.client)
-        http = self._clients.take(owner, lambda: HttpClient(self.spec.name, client=config.client))
+        proxy = _proxy(config, settings, base_url)
+        is_ignored = proxy is None and config.client is None and settings.proxy_for(base_url) is not None
+        owner = (id(config.client), proxy, is_ignored)
+        http = self._clients.take(
+            owner, lambda: HttpClient(self.spec.name, client=config.client, proxy=proxy, ignores_proxy=is_ignored)
+        )
 
         async def close() -> None:
             last = self._clients.give_back(owner)
@@ -94,6 +104,10 @@ class HttpProvider:
             cache_prompts=config.cache_prompts,
         )
         return made if in_batches is None else in_batches(made)
+
+    def named(self, name: str) -> HttpProvider:
+        """Return the factory of a named endpoint with the same API; see `ProviderSpec.named`."""
+        return HttpProvider(self.spec.named(name))
 
     def _variant(self, profile: str | None) -> ProviderSpec:
         if profile is None:
@@ -131,23 +145,42 @@ def _with_inputs(spec: ProviderSpec, inputs: tuple[InputKind, ...]) -> ProviderS
     return replace(spec, profile=spec.profile.model_copy(update=changes), profiles=profiles)
 
 
-def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) -> tuple[str, bool]:
-    """Return the root of the API, and whether it comes from the variable that names a host only."""
+def _base_url(spec: ProviderSpec, config: ProviderConfig, settings: Settings) -> tuple[str, str, bool]:
+    """Return the root of the API, the name of its setting, and whether this setting names a host only."""
     variable = spec.base_url_env
     if config.base_url is not None:
-        return checked_url(config.base_url), False
+        return checked_url(config.base_url, has_key=False), "the base URL", False
     if variable is not None and (url := settings.get(variable)):
-        return checked_url(url, what=variable), False
+        return checked_url(url, what=variable, has_key=False), variable, False
     if spec.host_env is not None and (host := settings.get(spec.host_env)):
-        return checked_url(ollama_url(host), what=spec.host_env), True
+        return checked_url(ollama_url(host), what=spec.host_env, has_key=False), spec.host_env, True
     if spec.base_url is None:
         names = " or ".join(name for name in (variable, spec.host_env) if name)
+        way = f"Set {names}, pass" if names else "Pass"
         raise ConfigurationError(
             f"the provider {spec.name!r} needs the address of a server",
             provider=spec.name,
-            hint=f"Set {names}, pass base_url in ProviderConfig, or write --base-url {spec.name}=URL for the command.",
+            hint=f"{way} base_url in ProviderConfig, or write --base-url {spec.name}=URL for the command.",
         )
-    return checked_url(spec.base_url), False
+    return checked_url(spec.base_url), "the base URL", False
+
+
+def _proxy(config: ProviderConfig, settings: Settings, base_url: str) -> str | None:
+    """Return the address of the proxy for the calls of a provider; `None` for none.
+
+    Raises:
+        ConfigurationError: The address is not that of an HTTP proxy, or a client is set as well.
+    """
+    proxy, what = config.proxy, "proxy"
+    if proxy is None and settings.proxy is not None and settings.proxy.lower() != "env":
+        proxy, what = settings.proxy, "ROUNDTABLE_PROXY"
+    if proxy is None and (config.trust_env or (settings.proxy or "").lower() == "env"):
+        proxy, what = settings.proxy_for(base_url), "the proxy of the environment"
+    if proxy is None or (config.client is not None and config.proxy is None):
+        return None
+    if config.client is not None:
+        raise ConfigurationError("proxy has no effect on your own client", hint="Set the proxy of the client itself.")
+    return checked_proxy(proxy, what=what)
 
 
 def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_url: str) -> str | None:
@@ -155,7 +188,7 @@ def _key(spec: ProviderSpec, config: ProviderConfig, settings: Settings, base_ur
     if key is None:
         source = next((name for name in spec.key_env if settings.get(name)), "")
         key = settings.get(source) if source else None
-    key = (key or "").strip()
+    key = unquoted(key or "")
     if not key:
         # A server on this machine, which replaces the vendor, may need no key.
         if not spec.key_required or is_loopback(urlsplit(base_url).hostname or ""):

@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, cast
 
 import anyio
 
 from roundtable._core.functions import call_function
+from roundtable._core.scale import scale_problem
 from roundtable.errors import AgentError, ConfigurationError
 from roundtable.prompts import JSON_WANTED
 from roundtable.providers.http_model import NonStreamingModel
+from roundtable.reading import Asked, read_answer
 from roundtable.types import ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
@@ -26,9 +28,9 @@ __all__ = [
     "HumanProvider",
     "HumanReply",
     "HumanTurn",
-    "match_option",
     "parse_scores",
     "plain_text",
+    "read_option",
     "reply_text",
     "split_ranking",
     "turn_of",
@@ -66,6 +68,8 @@ class HumanTurn:
     turn_id: str = ""
     """Id of the turn within its session. It stays the same when the person is asked again, even after the session was
     resumed in another process."""
+    scale: tuple[float | None, float | None] = (None, None)
+    """Lowest and highest score, if the person scores the options; `None` for no limit."""
 
 
 HumanReply: TypeAlias = "str | Mapping[str, JsonValue]"
@@ -77,9 +81,9 @@ Asker: TypeAlias = Callable[[HumanTurn], "HumanReply | Awaitable[HumanReply]"]
 class HumanModel(NonStreamingModel):
     """A `ChatModel` that asks a person, so that a human can take part in every mode.
 
-    If a choice, ranking or score names something that is not an option, the person is asked again, at most twice;
-    `HumanTurn.problem` says what was wrong. Waiting for a person can be cancelled like any call. The wait ends after
-    `patience_s`, unless the table sets a deadline for the provider `human`.
+    If a choice, ranking or score names something that is not an option, or if a score is off the scale, the person is
+    asked again, at most twice; `HumanTurn.problem` says what was wrong. Waiting for a person can be cancelled like any
+    call. The wait ends after `patience_s`, unless the table sets a deadline for the provider `human`.
 
     Args:
         ask: Asks the person; a function that is not async runs in a thread.
@@ -120,7 +124,7 @@ class HumanModel(NonStreamingModel):
         """Ask the person.
 
         Raises:
-            AgentError: The person gave no answer, or none of three answers fits the options.
+            AgentError: The person gave no answer, or none of three answers fits the options and the scale.
         """
         turn = turn_of(request)
         for _ in range(_TRIES):
@@ -156,6 +160,7 @@ def turn_of(request: ChatRequest) -> HumanTurn:
         prompt="\n\n".join(_without_format(message.content) for message in request.messages if message.role == "user"),
         fields=tuple(name for name in properties if name not in _FOR_MODELS),
         options=_options(properties),
+        scale=_scale(properties.get("scores")),
         session_id=labels.get("session", ""),
         round=int(labels.get("round", "0")),
         turn_id="/".join(labels[name] for name in ("round", "stage", "slot") if labels.get(name)),
@@ -184,6 +189,17 @@ def _options(properties: Mapping[str, JsonValue]) -> tuple[str, ...]:
     return ()
 
 
+def _scale(schema: JsonValue) -> tuple[float | None, float | None]:
+    """Return the lowest and the highest score that the schema of scores allows; all options have the same scale."""
+    if not isinstance(schema, dict):
+        return None, None
+    by_option = schema.get("properties")
+    number = next(iter(by_option.values()), None) if isinstance(by_option, dict) else schema.get("additionalProperties")
+    ends = (number.get("minimum"), number.get("maximum")) if isinstance(number, dict) else (None, None)
+    low, high = (float(end) if isinstance(end, int | float) else None for end in ends)
+    return low, high
+
+
 def reply_text(reply: object, turn: HumanTurn, request: ChatRequest) -> str:
     """Convert the reply of a person, or of a function, to the format that a model uses."""
     if isinstance(reply, Mapping):
@@ -201,16 +217,16 @@ def plain_text(text: str, turn: HumanTurn, request: ChatRequest) -> str:
         "position": _position,
         "choice": lambda value, _: {"choice": None if value.casefold() in ABSTAINS else value},
         "ranking": lambda value, _: {"ranking": [*split_ranking(value)]},
-        "scores": lambda value, _: {"scores": parse_scores(value)},
+        "scores": lambda value, _: {"scores": {**parse_scores(value)}},
         "goal": lambda value, _: {"goal": value, "strategy": "", "successCriteria": []},
     }
     return json.dumps(parsers[kind](text.strip(), turn), ensure_ascii=False) if kind else text
 
 
 def _problem(text: str, turn: HumanTurn) -> str:
-    """Return what is wrong with an answer to a question with options; empty if nothing is wrong."""
+    """Return what is wrong with a choice, a ranking or scores; empty if nothing is wrong."""
     try:
-        answer = json.loads(text) if turn.options and turn.fields else None
+        answer = json.loads(text) if turn.fields and (turn.options or "scores" in turn.fields) else None
     except ValueError:
         return ""  # the parser of the turn handles invalid JSON
     if not isinstance(answer, dict):
@@ -220,13 +236,21 @@ def _problem(text: str, turn: HumanTurn) -> str:
         if isinstance(value, list | dict):
             named += [option for entry in value for option in (entry if isinstance(entry, list) else [entry])]
     unknown = [
-        option for option in named if option is not None and match_option(str(option).strip(), turn.options) is None
+        option for option in named if option is not None and read_option(str(option).strip(), turn.options) is None
     ]
-    return f"{unknown[0]!r} is not one of the options: {', '.join(turn.options)}" if unknown else ""
+    if unknown and turn.options:
+        return f"{unknown[0]!r} is not one of the options: {', '.join(turn.options)}"
+    scores = answer.get("scores")
+    numbers = [score for score in scores.values() if _is_number(score)] if isinstance(scores, dict) else []
+    return scale_problem(numbers, *turn.scale)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _position(text: str, turn: HumanTurn) -> JsonObject:
-    option = match_option(text, turn.options)
+    option = read_option(text, turn.options)
     answer: JsonObject = {"position": text, "reasoning": ""}
     return answer | ({"choice": option} if option is not None else {})
 
@@ -257,9 +281,18 @@ class HumanProvider:
         return HumanModel(cast("Asker", config.client), model=name)
 
 
-def match_option(text: str, options: tuple[str, ...]) -> str | None:
-    """Return the option that a text names, ignoring case; `None` if there is none."""
-    return next((option for option in options if option.casefold() == text.casefold()), None)
+def read_option(text: str, options: tuple[str, ...], labels: tuple[str, ...] = ()) -> str | None:
+    """Return the option that a text names, as answers of models are read; `None` if there is none.
+
+    Args:
+        text: What the person wrote.
+        options: The options.
+        labels: Numbers or letters under which the options were listed.
+    """
+    if not options:
+        return None
+    reading = read_answer(text, Asked("choice", options, labels))
+    return reading.value if reading.certainty == "certain" and reading.value in options else None
 
 
 def split_ranking(text: str) -> list[str]:
@@ -267,7 +300,7 @@ def split_ranking(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"[>\n,;]", text) if part.strip()]
 
 
-def parse_scores(text: str) -> JsonObject:
+def parse_scores(text: str) -> dict[str, float]:
     """Parse scores written as option=number."""
     pairs = re.findall(r"([^=,;\n]+)=\s*(-?\d+(?:\.\d+)?)", text)
     return {name.strip(): float(number) for name, number in pairs}

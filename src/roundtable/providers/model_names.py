@@ -6,15 +6,22 @@ import re
 from typing import Final
 
 __all__ = [
+    "CALL_ID",
     "UNSIGNED",
+    "call_id_rule",
     "claude_rejects_temperature",
     "is_gemini_3_or_later",
     "is_openai_reasoning_model",
     "openai_rejects_temperature",
 ]
 
-_OPENAI_REASONING: Final = re.compile(r"(?:.*/)?(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!\d))")
+_OPENAI_REASONING: Final = re.compile(r"(?:.*[/:])?(?:(?:azure|openai)\.)?(?:o\d|codex-|gpt-(?:[5-9]|\d\d)(?!\d))")
 _OPENAI_TEMPERATURE: Final = re.compile(r"gpt-5\.[124](?![\d.])(?!-(?:codex|pro))|-chat")
+
+_MISTRAL: Final = re.compile(r"(?:^|[/:._-])(?:mistral|ministral|mixtral|magistral|devstral|codestral|pixtral)")
+CALL_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""Form of the ids of tool calls that Anthropic accepts, and OpenAI as well."""
+_MISTRAL_CALL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 
 _CLAUDE: Final = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 _GEMINI: Final = re.compile(r"gemini-(\d+)")
@@ -46,6 +53,20 @@ def openai_rejects_temperature(model: str) -> bool:
         [True, True, False, False]
     """
     return is_openai_reasoning_model(model) and not _OPENAI_TEMPERATURE.search(model)
+
+
+def call_id_rule(model: str) -> tuple[re.Pattern[str], int] | None:
+    """Return the form of the ids of tool calls that a model needs, and a length for new ids; `None` if any id will do.
+
+    See https://docs.mistral.ai/capabilities/function_calling.
+
+    Example:
+        >>> [rule and rule[1] for rule in map(call_id_rule, ("mistral-large-latest", "claude-sonnet-4-5", "llama3"))]
+        [9, 40, None]
+    """
+    if _MISTRAL.search(model.lower()):
+        return _MISTRAL_CALL_ID, 9
+    return (CALL_ID, 40) if "claude" in model.lower() else None
 
 
 def claude_rejects_temperature(model: str) -> bool:

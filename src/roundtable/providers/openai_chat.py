@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import AgentError, APINetworkError, RoundtableError
 from roundtable.http.client import HttpRequest
+from roundtable.providers.chat_servers import OPENAI, PLAIN
 from roundtable.providers.failures import base_code_of, error_for, read_refusal, request_id_of
 from roundtable.providers.http_model import EventDecoder, ParseDocument
-from roundtable.providers.model_names import (
-    UNSIGNED,
-    claude_rejects_temperature,
-    is_gemini_3_or_later,
-    openai_rejects_temperature,
-)
+from roundtable.providers.model_names import UNSIGNED, call_id_rule, is_gemini_3_or_later
 from roundtable.providers.response_builder import ResponseBuilder
-from roundtable.providers.schemas import is_strict
+from roundtable.providers.schemas import is_strict, parameters_schema
 from roundtable.providers.wire import (
     at_tier,
     cost_of,
@@ -31,13 +25,17 @@ from roundtable.providers.wire import (
     sent_headers,
     text_of,
     tokens_of,
+    uncounted_tokens,
+    wire_id,
 )
 from roundtable.types import Usage
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping, Sequence
 
     from roundtable.http.sse import SseEvent
+    from roundtable.providers.chat_servers import ChatServer
     from roundtable.providers.spec import Decoder
     from roundtable.types import (
         AgentTool,
@@ -53,18 +51,13 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "OPENAI",
-    "PLAIN",
-    "SERVERS",
     "ChatResponseBuilder",
-    "ChatServer",
     "ChatStreamDecoder",
     "OpenAIChat",
     "build_request",
     "content_text",
     "error_inside",
     "read_answer",
-    "server_at",
     "usage_of",
 ]
 
@@ -76,6 +69,7 @@ _FINISH: Final[Mapping[str, FinishReason]] = {
     "complete": "stop",
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
     "model_length": "length",
     "model_context_window_exceeded": "length",
     "tool_calls": "tool_calls",
@@ -97,187 +91,6 @@ _TEXT_ALONE: Final = frozenset({"role", "content"})
 """Fields of a delta that holds only text."""
 
 _DONE: Final = b"[DONE]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatServer:
-    """Settings of one server that speaks Chat Completions."""
-
-    name: str
-    """Name of the vendor or program."""
-    base_url: str | None = None
-    """Root of its API, if it is the same for all users."""
-    hosts: tuple[str, ...] = ()
-    """Suffixes of its host names."""
-    key_env: tuple[str, ...] = ()
-    """Environment variables that usually hold its key."""
-    auth: Literal["bearer", "api-key"] = "bearer"
-    """Header that carries the key."""
-    limit_field: str = "max_tokens"
-    """Field of the token limit."""
-    seed: str | None = "seed"
-    """Field of the sampling seed."""
-    openai_models: bool = False
-    """Whether its models are OpenAI's."""
-    done_required: bool = False
-    """Whether a stream is complete only with `[DONE]`; otherwise a finish reason is enough."""
-    stream_usage: bool = True
-    """Whether the usage of a stream must be requested."""
-    schema: Literal["json_schema", "json_object", "none"] = "json_schema"
-    """How structured output is requested."""
-    search: Literal["options", "plugin", "none"] = "none"
-    """How its web search is requested."""
-    files: Literal["file", "file_url"] = "file"
-    """How documents are sent: `file` in OpenAI's format, `file_url` with the base64 data in place of an address."""
-    reasoning_back: tuple[str, ...] = ()
-    """Fields that must be part of an answer with tool calls when it is sent back; `extra_content` is one of a call."""
-    needs_reasoning: bool = False
-    """Whether it rejects a conversation with tool calls in which an answer has no `reasoning_content`."""
-    temperatures: tuple[float, float] = (0.0, 2.0)
-    """Lowest and highest sampling temperature that it accepts; others are replaced by the nearest one."""
-    fixed_temperature: tuple[str, ...] = ()
-    """Prefixes of the models that reject a sampling temperature, besides those of OpenAI and Anthropic."""
-
-    def rejects_temperature(self, model: str) -> bool:
-        """Check whether a model rejects a sampling temperature. Many servers pass on requests to Claude."""
-        if model.startswith(self.fixed_temperature) or claude_rejects_temperature(model):
-            return True
-        return self.openai_models and openai_rejects_temperature(model)
-
-
-PLAIN: Final = ChatServer(name="compatible")
-"""An unknown server."""
-
-OPENAI: Final = ChatServer(
-    name="openai",
-    base_url="https://api.openai.com/v1",
-    hosts=("api.openai.com",),
-    key_env=("OPENAI_API_KEY",),
-    limit_field="max_completion_tokens",
-    openai_models=True,
-    done_required=True,
-    search="options",
-)
-"""OpenAI, see https://platform.openai.com/docs/api-reference/chat."""
-
-_ALL: Final = (
-    OPENAI,
-    # https://learn.microsoft.com/azure/ai-foundry/openai/latest
-    ChatServer(
-        name="azure",
-        hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
-        key_env=("AZURE_OPENAI_API_KEY",),
-        auth="api-key",
-        limit_field="max_completion_tokens",
-        openai_models=True,
-    ),
-    # https://openrouter.ai/docs/api-reference/overview
-    ChatServer(
-        name="openrouter",
-        base_url="https://openrouter.ai/api/v1",
-        hosts=("openrouter.ai",),
-        key_env=("OPENROUTER_API_KEY",),
-        search="plugin",
-        reasoning_back=("reasoning_details",),
-    ),
-    # https://console.groq.com/docs/api-reference
-    ChatServer(
-        name="groq",
-        base_url="https://api.groq.com/openai/v1",
-        hosts=("api.groq.com",),
-        key_env=("GROQ_API_KEY",),
-        limit_field="max_completion_tokens",
-    ),
-    # https://docs.x.ai/docs/api-reference
-    ChatServer(name="xai", base_url="https://api.x.ai/v1", hosts=("api.x.ai",), key_env=("XAI_API_KEY",)),
-    # https://docs.mistral.ai/api
-    ChatServer(
-        name="mistral",
-        base_url="https://api.mistral.ai/v1",
-        hosts=("api.mistral.ai",),
-        key_env=("MISTRAL_API_KEY",),
-        seed="random_seed",
-        stream_usage=False,
-    ),
-    # https://api-docs.deepseek.com/guides/thinking_mode
-    ChatServer(
-        name="deepseek",
-        base_url="https://api.deepseek.com",
-        hosts=("api.deepseek.com",),
-        key_env=("DEEPSEEK_API_KEY",),
-        seed=None,
-        schema="json_object",
-        reasoning_back=("reasoning_content",),
-        needs_reasoning=True,
-    ),
-    # https://platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model and .../docs/guide/migrating-from-openai-to-kimi
-    ChatServer(
-        name="moonshot",
-        base_url="https://api.moonshot.ai/v1",
-        hosts=("api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"),
-        key_env=("MOONSHOT_API_KEY", "KIMI_API_KEY"),
-        limit_field="max_completion_tokens",
-        seed=None,
-        reasoning_back=("reasoning_content",),
-        needs_reasoning=True,
-        temperatures=(0.0, 1.0),
-        fixed_temperature=("kimi-",),
-    ),
-    # https://docs.z.ai/guides/capabilities/thinking-mode and https://docs.z.ai/api-reference/llm/chat-completion
-    ChatServer(
-        name="zai",
-        base_url="https://api.z.ai/api/paas/v4",
-        hosts=("api.z.ai", "open.bigmodel.cn"),
-        key_env=("ZAI_API_KEY", "ZHIPUAI_API_KEY"),
-        seed=None,
-        schema="json_object",
-        reasoning_back=("reasoning_content",),
-        temperatures=(0.0, 1.0),
-    ),
-    # https://platform.minimax.io/docs/api-reference/text-openai-api; without `reasoning_split`, thoughts are text.
-    ChatServer(
-        name="minimax",
-        base_url="https://api.minimax.io/v1",
-        hosts=("api.minimax.io", "api.minimaxi.com"),
-        key_env=("MINIMAX_API_KEY",),
-        seed=None,
-        reasoning_back=("reasoning_details",),
-        temperatures=(0.01, 1.0),
-    ),
-    # https://ai.google.dev/gemini-api/docs/openai and https://ai.google.dev/gemini-api/docs/thought-signatures
-    ChatServer(
-        name="gemini",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-        hosts=("generativelanguage.googleapis.com",),
-        key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        reasoning_back=("extra_content",),
-    ),
-    # https://docs.ollama.com/api/openai-compatibility
-    ChatServer(name="ollama", base_url="http://127.0.0.1:11434/v1"),
-    # https://docs.vllm.ai/en/latest/features/interleaved_thinking/; older versions say `reasoning_content`.
-    ChatServer(name="vllm", base_url="http://127.0.0.1:8000/v1", reasoning_back=("reasoning", "reasoning_content")),
-    # https://github.com/ggml-org/llama.cpp/tree/master/tools/server
-    ChatServer(name="llamacpp", base_url="http://127.0.0.1:8080/v1", reasoning_back=("reasoning_content",)),
-    # https://lmstudio.ai/docs/developer/openai-compat
-    ChatServer(name="lmstudio", base_url="http://127.0.0.1:1234/v1"),
-)
-
-SERVERS: Final[Mapping[str, ChatServer]] = {server.name: server for server in _ALL}
-"""All known servers by name."""
-
-
-def server_at(base_url: str) -> ChatServer:
-    """Return the server at an address; `PLAIN` if it is unknown.
-
-    Example:
-        >>> server_at("https://acme.openai.azure.com/openai/v1").name, server_at("http://127.0.0.1:9/v1").name
-        ('azure', 'compatible')
-    """
-    host = urlsplit(base_url).hostname or ""
-    for server in _ALL:
-        if any(host == end.removeprefix(".") or host.endswith(f".{end.removeprefix('.')}") for end in server.hosts):
-            return server
-    return PLAIN
 
 
 class ChatResponseBuilder(ResponseBuilder):
@@ -499,9 +312,10 @@ def usage_of(usage: JsonObject) -> Usage:
     cached = next((count for count in counts if count is not None), None)
     sent, written = tokens_of(usage.get("prompt_tokens")), tokens_of(usage.get("completion_tokens"))
     thought = tokens_of(output_details.get("reasoning_tokens", usage.get("reasoning_tokens")))
-    if tokens_of(usage.get("total_tokens")) == sent + written + thought:
-        # xAI counts reasoning apart from the completion, see https://docs.x.ai/docs/key-information/consumption-and-rate-limits.
-        written += thought
+    # xAI counts reasoning apart from the completion, and gateways to Gemini only in the total. See
+    # https://docs.x.ai/docs/key-information/consumption-and-rate-limits.
+    uncounted = uncounted_tokens(usage.get("total_tokens"), sent, written)
+    written, thought = written + uncounted, thought or uncounted
     return Usage(
         input_tokens=sent,
         output_tokens=written,
@@ -557,7 +371,7 @@ def build_request(
     body: JsonObject = {
         "model": request.model,
         "messages": _messages(request, provider, server),
-        server.limit_field: request.max_tokens,
+        server.limit_field_of(request.model): request.max_tokens,
     }
     if request.temperature is not None and not server.rejects_temperature(request.model):
         lowest, highest = server.temperatures
@@ -587,6 +401,10 @@ def build_request(
 
 def _messages(request: ChatRequest, provider: str, server: ChatServer) -> list[JsonValue]:
     made = [_message(message, provider, server) for message in request.messages]
+    rule = server.call_ids or call_id_rule(request.model)
+    if rule is not None:
+        for message in made:
+            _map_call_ids(message, *rule)
     if "extra_content" in server.reasoning_back and is_gemini_3_or_later(request.model):
         for message in made:
             _sign(message)
@@ -622,6 +440,14 @@ def _message(message: Message, provider: str, server: ChatServer) -> JsonObject:
             if isinstance(call, dict) and extra:
                 call["extra_content"] = extra
     return wire
+
+
+def _map_call_ids(message: JsonObject, allowed: re.Pattern[str], length: int) -> None:
+    """Replace the ids of calls and results by ids that the server accepts; another provider may have made the calls."""
+    for call in map(object_of, items_of(message.get("tool_calls"))):
+        call["id"] = wire_id(text_of(call.get("id")), allowed, length)
+    if "tool_call_id" in message:
+        message["tool_call_id"] = wire_id(text_of(message["tool_call_id"]), allowed, length)
 
 
 def _sign(message: JsonObject) -> None:
@@ -664,7 +490,7 @@ def _search(body: JsonObject, search: NativeSearch, server: ChatServer) -> None:
 
 
 def _tool(tool: AgentTool) -> JsonObject:
-    parameters: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
+    parameters = parameters_schema(tool.parameters)
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": parameters},

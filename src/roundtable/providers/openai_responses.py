@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from roundtable.errors import AgentError, RoundtableError
@@ -11,7 +12,8 @@ from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
 from roundtable.providers.model_names import is_openai_reasoning_model, openai_rejects_temperature
 from roundtable.providers.response_builder import ResponseBuilder
-from roundtable.providers.schemas import strict_schema
+from roundtable.providers.schemas import parameters_schema, strict_schema
+from roundtable.providers.streamed_output import PIECES, StreamedOutput
 from roundtable.providers.wire import (
     at_tier,
     cost_of,
@@ -23,6 +25,8 @@ from roundtable.providers.wire import (
     sent_headers,
     text_of,
     tokens_of,
+    uncounted_tokens,
+    wire_id,
 )
 from roundtable.types import ServerCall, Usage
 
@@ -64,13 +68,12 @@ _INPUT_FIELDS: Final = (
 )
 _OUTPUT_FIELDS: Final = ("status", "sources", "results", "outputs", "output", "error")
 
+MOST_ID_CHARS: Final = 64
+"""Most characters of the id of a call that the API accepts."""
+_CALL_ID: Final = re.compile(rf".{{1,{MOST_ID_CHARS}}}", re.DOTALL)
+
 LEAST_TOKENS: Final = 16
 """Smallest token limit that the API accepts."""
-
-_REASONING: Final[Mapping[str, tuple[int, str]]] = {
-    "response.reasoning_summary_text.delta": (0, "summary_index"),
-    "response.reasoning_text.delta": (1, "content_index"),
-}
 
 
 class OpenAIResponseBuilder(ResponseBuilder):
@@ -125,7 +128,10 @@ class OpenAIResponseBuilder(ResponseBuilder):
         # A background answer has no text yet; a request for approval never has a text.
         waits = text_of(answer.get("status")) in {"queued", "in_progress"}
         waits = waits or any(item.get("type") == "mcp_approval_request" for item in items)
-        self.end(_finish(answer, refused=any(refused)), explicit=waits)
+        finish = _finish(answer, refused=any(refused))
+        if finish in {"stop", "other"} and any(map(_is_cut_off, items)):
+            finish = "length"
+        self.end(finish, explicit=waits)
         # An answer that is only text is sent back as a plain message. If the API labels messages as comments or as the
         # final answer (`phase`), it asks for these labels back.
         if any(item.get("type") != "message" or item.get("phase") for item in items):
@@ -172,6 +178,11 @@ def _finish(answer: JsonObject, *, refused: bool) -> FinishReason:
     return "stop" if status in {"completed", "complete", ""} else "other"
 
 
+def _is_cut_off(item: JsonObject) -> bool:
+    """Check whether an item is a call that the token limit or a filter cut off."""
+    return item.get("type") in {"function_call", "custom_tool_call"} and item.get("status") == "incomplete"
+
+
 def _arguments(kind: str, item: JsonObject) -> str:
     if kind == "custom_tool_call":
         # The input of a custom tool is any text, not JSON.
@@ -198,12 +209,14 @@ def usage_of(usage: JsonObject) -> Usage:
     """
     input_details = object_of(usage.get("input_tokens_details"))
     output_details = object_of(usage.get("output_tokens_details"))
+    sent, written = tokens_of(usage.get("input_tokens")), tokens_of(usage.get("output_tokens"))
+    uncounted = uncounted_tokens(usage.get("total_tokens"), sent, written)
     return Usage(
-        input_tokens=tokens_of(usage.get("input_tokens")),
-        output_tokens=tokens_of(usage.get("output_tokens")),
+        input_tokens=sent,
+        output_tokens=written + uncounted,
         cache_read_tokens=tokens_of(input_details.get("cached_tokens")),
         cache_write_tokens=tokens_of(input_details.get("cache_write_tokens")),
-        reasoning_tokens=tokens_of(output_details.get("reasoning_tokens")),
+        reasoning_tokens=tokens_of(output_details.get("reasoning_tokens")) or uncounted,
         calls=1,
         cost_usd=cost_of(usage),
     )
@@ -221,7 +234,7 @@ def build_request(request: ChatRequest, *, provider: str, base_url: str, stream:
     body: JsonObject = {"model": request.model}
     if instructions := _instructions(request.messages):
         body["instructions"] = instructions
-    body["input"] = list(_input(request.messages, provider))
+    body["input"] = [_with_call_id(object_of(item)) for item in _input(request.messages, provider)]
     body["max_output_tokens"] = max(request.max_tokens, LEAST_TOKENS)
     body["store"] = False
     thinks = request.extra_body.get("reasoning") is not None
@@ -270,6 +283,12 @@ def _input(messages: Iterable[Message], provider: str) -> Iterator[JsonValue]:
                 yield from _assistant_items(message)
 
 
+def _with_call_id(item: JsonObject) -> JsonObject:
+    """Return an item with the id of its call in the form that the API accepts; another provider may have made it."""
+    call_id = text_of(item.get("call_id"))
+    return {**item, "call_id": wire_id(call_id, _CALL_ID, MOST_ID_CHARS)} if call_id else item
+
+
 def _content(message: Message) -> JsonValue:
     if not message.images and not message.files:
         return message.content
@@ -308,12 +327,11 @@ def _items_to_send_back(items: tuple[JsonObject, ...]) -> list[JsonObject]:
 
 
 def _tool(tool: AgentTool) -> JsonObject:
-    parameters: JsonObject = dict(tool.parameters) or {"type": "object", "properties": {}}
     return {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": parameters,
+        "parameters": parameters_schema(tool.parameters),
         "strict": False,
     }
 
@@ -338,14 +356,15 @@ def _format(schema: OutputSchema) -> JsonObject:
 class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
     """Decoder of one streamed answer; the event `response.completed` or `response.incomplete` completes it.
 
-    This last event repeats the whole answer, and the response is built from it. The deltas hold the pieces that arrived
-    earlier, and at the end whatever only the last event contains.
+    This last event repeats the whole answer, and the response is built from it; where some servers leave out what they
+    have streamed, the stream counts. The deltas hold the pieces that arrived earlier, and at the end whatever only the
+    last event contains.
     """
 
     def __init__(self, provider: str, headers: Mapping[str, str], *, whole: ParseDocument) -> None:
         super().__init__(OpenAIResponseBuilder(provider, headers), whole=whole)
         self._answer: OpenAIResponseBuilder | None = None
-        self._items: dict[int, JsonObject] = {}
+        self._output = StreamedOutput()
         self._last_number = -1
         self._last_data = b""
 
@@ -383,33 +402,43 @@ class ResponseDecoder(EventDecoder[OpenAIResponseBuilder]):
             self.draft.take_usage(answer)
             with self.draft.add_usage_to_errors():
                 raise error_for(self.draft.provider, 200, self.draft.headers, read_refusal(answer))
-        elif kind == "response.output_item.added":
-            item = object_of(fields.get("item"))
-            if item.get("type") == "function_call":
-                self.draft.take_call(_number(fields, "output_index"), item)
-        elif kind == "response.output_item.done":
-            self._items[_number(fields, "output_index")] = object_of(fields.get("item"))
+        elif kind in {"response.output_item.added", "response.output_item.done"}:
+            self._take_item(fields, object_of(fields.get("item")))
         elif kind == "response.output_text.annotation.added":
             self.draft.take_note(object_of(fields.get("annotation")))
         else:
-            self._add_delta(kind, fields)
+            self._add_piece(kind, fields)
 
-    def _add_delta(self, kind: str, fields: JsonObject) -> None:
-        delta, index = text_of(fields.get("delta")), _number(fields, "output_index")
-        if kind in {"response.output_text.delta", "response.refusal.delta"}:
-            self.draft.take_text(index, delta)
-        elif kind == "response.function_call_arguments.delta":
-            self.draft.add_call(index, arguments=delta)
-        elif kind in _REASONING:
-            group, part_field = _REASONING[kind]
-            self.draft.take_thought((index, group, _number(fields, part_field)), delta)
+    def _take_item(self, fields: JsonObject, item: JsonObject) -> None:
+        kind = text_of(item.get("type"))
+        streamed = self._output.at(kind, _number(fields, "output_index"), text_of(item.get("id")))
+        streamed.item = item
+        if kind == "function_call":
+            self.draft.take_call(streamed.number, item)
+
+    def _add_piece(self, kind: str, fields: JsonObject) -> None:
+        """Add a piece of a text, or the whole text at its end."""
+        name, _, event = kind.rpartition(".")
+        at = PIECES.get(name)
+        if at is None:
+            return
+        position = _number(fields, at.position)
+        item = self._output.at(at.kind, _number(fields, "output_index"), text_of(fields.get("item_id")))
+        if event == "done":
+            item.put(at, position, text_of(fields.get(at.text)))
+        if event != "delta":
+            return
+        delta = text_of(fields.get("delta"))
+        item.add(at, position, delta)
+        if at.kind == "message":
+            self.draft.take_text(item.number, delta)
+        elif at.kind == "function_call":
+            self.draft.add_call(item.number, arguments=delta)
+        elif at.kind == "reasoning":
+            self.draft.take_thought((item.number, int(at.name == "content"), position), delta)
 
     def _end(self, answer: JsonObject) -> None:
-        items: list[JsonObject] = [object_of(item) for item in items_of(answer.get("output"))]
-        items = items or [item for _, item in sorted(self._items.items())]
-        if not items and self.draft.text:
-            # Some servers send the text only in pieces.
-            items = [{"type": "message", "content": [{"type": "output_text", "text": self.draft.text}]}]
+        items = self._output.completed([object_of(item) for item in items_of(answer.get("output"))])
         self._answer = OpenAIResponseBuilder(self.draft.provider, self.draft.headers)
         self._answer.take_answer(answer, items)
         self.draft.catch_up(self._answer)

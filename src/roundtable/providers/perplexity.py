@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from roundtable.providers.openai_chat import ChatResponseBuilder, ChatServer, OpenAIChat
+from roundtable.providers.chat_servers import ChatServer
+from roundtable.providers.openai_chat import ChatResponseBuilder, OpenAIChat
 from roundtable.providers.wire import items_of, object_of, text_of
 from roundtable.types import ImageResult, ServerCall
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from roundtable._core.strict_json import is_too_deep
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.providers.failures import request_id_of
-from roundtable.providers.wire import load_json
+from roundtable.providers.wire import joined_halves, load_json, object_of, without_halves
 from roundtable.types import (
     ChatDelta,
     ChatResponse,
@@ -36,13 +36,17 @@ if TYPE_CHECKING:
 
     from roundtable.types import FinishReason, ImageResult, JsonObject, JsonValue
 
-__all__ = ["ResponseBuilder", "delta_of", "host_of", "rate_limit_of"]
+__all__ = ["ResponseBuilder", "arguments_of", "delta_of", "host_of", "rate_limit_of"]
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 _EMPTY: Final = " \t\r\n{}"
 """The characters that the text of an empty JSON object may contain."""
+_EMPTY_FIRST: Final = re.compile(r"\s*(?:(?:\{\s*\}|null)\s*)+(?=[{\"])")
+"""Empty arguments in front of others."""
+_MOST_ENCODINGS: Final = 2
+"""How often arguments may be encoded as a JSON text."""
 INVALID_CHARS: Final = 20_000
 """The most characters to store of arguments that are not a JSON object."""
 
@@ -161,6 +165,9 @@ class ResponseBuilder:
         self._links: dict[str, Citation] = {}
         self._usage: Usage | None = None
         self._searches = 0
+        self._halves: dict[str | int, str] = {}
+        """First halves of characters whose second half has not arrived, by the text or the call that they end."""
+        self._had_halves = False
         self._new = _Pieces()
 
     @property
@@ -194,15 +201,34 @@ class ResponseBuilder:
 
     def add_text(self, text: str) -> None:
         """Add to the text."""
-        if text:
+        if text and (text := self._whole_characters("text", text)):
             self._text.append(text)
             self._new.text.append(text)
 
     def add_reasoning(self, text: str) -> None:
         """Add to the visible reasoning."""
-        if text:
+        if text and (text := self._whole_characters("reasoning", text)):
             self._reasoning.append(text)
             self._new.reasoning.append(text)
+
+    def _whole_characters(self, place: str | int, text: str) -> str:
+        """Return a piece of a text with whole characters; half a character at its end waits for the next piece."""
+        if not (self._halves or "\udc00" <= text[0] <= "\udfff" or "\ud800" <= text[-1] <= "\udbff"):
+            return text
+        self._had_halves = True
+        text = self._halves.pop(place, "") + text
+        if "\ud800" <= text[-1] <= "\udbff":
+            self._halves[place], text = text[-1], text[:-1]
+        return joined_halves(text)
+
+    def end_characters(self) -> None:
+        """Replace the halves of characters whose other half has not arrived; for the end of a stream."""
+        places, self._halves = self._halves, {}
+        for place in places:
+            if isinstance(place, int):
+                self.add_call(place, arguments="\ufffd")
+            else:
+                (self.add_text if place == "text" else self.add_reasoning)("\ufffd")
 
     def add_call(self, number: int, *, call_id: str = "", name: str = "", arguments: JsonValue = "") -> None:
         """Add a tool call or a piece of one. Pieces of one call have the same number; calls are sorted by number."""
@@ -217,6 +243,7 @@ class ResponseBuilder:
             call.is_blank = False
         if arguments is not None and arguments != "":
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            text = self._whole_characters(number, text)
             call.is_blank = call.is_blank and not text.strip(_EMPTY)
             call.arguments.append(text)
             piece.arguments.append(text)
@@ -232,7 +259,8 @@ class ResponseBuilder:
     def add_citation(self, url: str, title: str = "", snippet: str | None = None) -> None:
         """Add a source; if two sources have the same address, the first one counts."""
         if url and url not in self._links:
-            self._links[url] = Citation(title=title or host_of(url), url=url, snippet=snippet or None)
+            snippet = joined_halves(snippet) if snippet else None
+            self._links[url] = Citation(title=title or host_of(url), url=url, snippet=snippet)
             self._new.citations.append(self._links[url])
 
     def set_usage(self, usage: Usage) -> None:
@@ -263,6 +291,7 @@ class ResponseBuilder:
 
     def catch_up(self, whole: ResponseBuilder) -> None:
         """Add what is still missing here but is in the whole answer; parts that differ are not changed."""
+        self.end_characters()
         for present_text, whole_text, add in (
             (self.text, whole.text, self.add_text),
             ("".join(self._reasoning), "".join(whole._reasoning), self.add_reasoning),
@@ -312,6 +341,10 @@ class ResponseBuilder:
 
     def _response(self) -> ChatResponse:
         finish = self.finish or "other"
+        self.end_characters()
+        if self._had_halves:
+            self.native = [object_of(without_halves(item)) for item in self.native]
+            self.raw = None if self.raw is None else object_of(without_halves(self.raw))
         try:
             calls = tuple(self._tool_calls())
             if calls and self.finish in {"stop", None}:
@@ -369,7 +402,7 @@ class ResponseBuilder:
                 seen[call_id] += 1
                 call_id = f"{call_id}+{seen[call_id]}" if seen[call_id] > 1 else f"{call_id}+"
             seen[call_id] = 0
-            arguments, invalid = _arguments("".join(call.arguments))
+            arguments, invalid = arguments_of("".join(call.arguments))
             yield ToolCall(id=call_id, name=call.name, arguments=arguments, invalid=invalid)
 
 
@@ -392,10 +425,20 @@ def delta_of(response: ChatResponse) -> ChatDelta:
     )
 
 
-def _arguments(text: str) -> tuple[JsonObject, str | None]:
-    """Parse arguments. If they are not a JSON object, or nested too deeply, return their text, to report the fault."""
+def arguments_of(text: str) -> tuple[JsonObject, str | None]:
+    r"""Parse the arguments of a call. If they are not a JSON object, or nested too deeply, return their text as well.
+
+    Some servers write `{}` before the arguments, and some models a JSON text that holds the object.
+
+    Example:
+        >>> arguments_of('{}{"q": "tea"}'), arguments_of('"{\\"q\\": \\"tea\\"}"'), arguments_of('{"q": ')
+        (({'q': 'tea'}, None), ({'q': 'tea'}, None), ({}, '{"q": '))
+    """
     try:
-        value = load_json(text) if text.strip() else {}
+        empty = _EMPTY_FIRST.match(text)
+        value = load_json(text[empty.end() :] if empty else text) if text.strip() else {}
+        for _ in range(_MOST_ENCODINGS):
+            value = load_json(value) if isinstance(value, str) and value.strip().startswith(("{", '"')) else value
     except RoundtableError:
         return {}, text[:INVALID_CHARS]
     if value is None:

@@ -12,9 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["ANTHROPIC", "GOOGLE", "OPENAI_STRICT", "SchemaDialect", "is_strict", "strict_schema", "to_dialect"]
+__all__ = [
+    "ANTHROPIC",
+    "GOOGLE",
+    "OPENAI_STRICT",
+    "SchemaDialect",
+    "is_strict",
+    "parameters_schema",
+    "strict_schema",
+    "to_dialect",
+]
 
 _MAPS: Final = ("properties", "$defs", "definitions")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -70,6 +81,19 @@ GOOGLE: Final = SchemaDialect(
     renames=(),
 )
 """Google, see https://ai.google.dev/api/generate-content#FIELDS.response_json_schema."""
+
+
+def parameters_schema(parameters: Mapping[str, JsonValue]) -> JsonObject:
+    """Return the schema of a tool's arguments with a type and properties, which OpenAI requires.
+
+    Example:
+        >>> parameters_schema({"type": "object", "additionalProperties": False})
+        {'type': 'object', 'properties': {}, 'additionalProperties': False}
+    """
+    if isinstance(parameters.get("properties"), dict) and "type" in parameters:
+        return dict(parameters)
+    known = {name: value for name, value in parameters.items() if value is not None}
+    return {"type": "object", "properties": {}, **known}
 
 
 def to_dialect(schema: JsonObject, dialect: SchemaDialect) -> JsonObject | None:

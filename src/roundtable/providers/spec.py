@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import re
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from roundtable.errors import ConfigurationError
 from roundtable.vendors import ModelApi
@@ -24,12 +26,18 @@ __all__ = [
     "ProviderFactory",
     "ProviderSpec",
     "batch_refusal",
+    "endpoint_key",
     "split_model_name",
 ]
 
 
 class Decoder(Protocol):
-    """Decoder that assembles one streamed answer. Pure; each answer has its own decoder."""
+    """Decoder that assembles one streamed answer. Pure; each answer has its own decoder.
+
+    A decoder may also have the attribute `is_done`, which is true after the terminator of the stream, and the method
+    `is_whole()`, which returns whether the answer may be complete. With them, a complete answer is not lost if the
+    server keeps the connection open: the call ends at the terminator, or at its deadline if the answer may be complete.
+    """
 
     def feed(self, chunk: bytes) -> Sequence[ChatDelta]:
         """Take the next bytes, which may end at any point, and return the deltas that they complete.
@@ -88,12 +96,42 @@ class ProviderSpec(ModelApi):
     """Variants by the name of a server, for a dialect that several vendors speak."""
     variant_at: Callable[[str], str | None] | None = None
     """Function that returns the name among `variants` for a server's address; `None` for an unknown server."""
+    kind: str | None = None
+    """Provider that this named endpoint was made from; `None` for other providers."""
+
+    def named(self, name: str) -> ProviderSpec:
+        """Return this provider as a named endpoint: another server or account with the same API.
+
+        Only the variable of the endpoint's own key is read from the environment, and no address. So a key of another
+        provider is never sent to the endpoint.
+
+        Example:
+            >>> from roundtable.providers import BUILTIN_SPECS
+            >>> box = BUILTIN_SPECS["compatible"].named("box-a")
+            >>> box.name, box.kind, box.key_env
+            ('box-a', 'compatible', ('ROUNDTABLE_BOX_A_API_KEY',))
+        """
+        dialect: Any = copy(self.dialect)
+        if hasattr(dialect, "provider"):  # the built-in dialects have it, for messages
+            dialect.provider = name
+        return replace(
+            self,
+            name=name,
+            kind=self.kind or self.name,
+            dialect=dialect,
+            key_env=(endpoint_key(name),),
+            base_url_env=None,
+            host_env=None,
+            model_env=None,
+            variants={server: spec.named(name) for server, spec in self.variants.items()},
+        )
 
 
 class ProviderFactory(Protocol):
     """Function that creates the models of one provider; large imports must wait until its first call.
 
-    A factory may also have `async aclose()`, to release the resources that its models share.
+    A factory may also have `async aclose()`, to release the resources that its models share; and `named(name)`, which
+    returns the factory of a named endpoint with the same API (see `ProviderConfig.kind`).
     """
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings, /) -> ChatModel:
@@ -118,6 +156,16 @@ class ProviderEntry(NamedTuple):
     """Function that creates its models."""
     summary: str
     """Description in one line."""
+
+
+def endpoint_key(name: str) -> str:
+    """Return the variable with the key of a named endpoint.
+
+    Example:
+        >>> endpoint_key("box-a")
+        'ROUNDTABLE_BOX_A_API_KEY'
+    """
+    return f"ROUNDTABLE_{re.sub('[^A-Z0-9]', '_', name.upper())}_API_KEY"
 
 
 def batch_refusal(provider: str) -> ConfigurationError:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.strict_json import is_too_deep
 from roundtable.errors import AgentError, APINetworkError
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ __all__ = [
     "cost_of",
     "dump_json",
     "items_of",
+    "joined_halves",
     "load_json",
     "load_object",
     "merged",
@@ -26,6 +29,9 @@ __all__ = [
     "sent_headers",
     "text_of",
     "tokens_of",
+    "uncounted_tokens",
+    "wire_id",
+    "without_halves",
 ]
 
 MOST_TOKENS: Final = 10**9
@@ -41,16 +47,30 @@ _DEAR_TIERS: Final = frozenset({"priority", "fast", "ultrafast", "on_demand_prio
 https://developers.openai.com/api/docs/guides/fast-mode and https://ai.google.dev/gemini-api/docs/priority-inference."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=lambda _name: None)
+_MOST_LEVELS: Final = 500
+"""Every Python reads so many levels of nesting; from 3.13 on, it reads thousands, which later steps don't."""
+_TOO_DEEP: Final = "the answer is nested too deeply"
 _WHITE: Final = " \t\r\n"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_PIECES: Final = frozenset(
+    {"arguments", "content", "delta", "partial_json", "reasoning", "reasoning_content", "refusal", "stringValue",
+     "summary", "text", "thinking"}
+)  # fmt: skip
+"""Fields of stream events that hold a piece of a longer text."""
 _PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 
 
-def load_json(body: bytes | str) -> JsonValue:
+def load_json(body: bytes | str, *, keep_halves: bool = False) -> JsonValue:
     r"""Parse untrusted JSON.
 
     A byte order mark is skipped. If an object repeats a key, the last value counts. A lone surrogate becomes U+FFFD.
     NaN and the infinities, which are not JSON, become null.
+
+    Args:
+        body: The JSON text.
+        keep_halves: Whether the pieces of texts keep a surrogate at either end, since the other half of the character
+            may be in another piece of the stream; `ResponseBuilder` joins the halves.
 
     Raises:
         AgentError: The text is not JSON, not UTF-8, nested too deeply, or holds a number with thousands of digits.
@@ -65,15 +85,17 @@ def load_json(body: bytes | str) -> JsonValue:
         value, end = _DECODER.raw_decode(text)
         if end < len(text):
             raise _unreadable("is not JSON")
+        if text.count("{") + text.count("[") > _MOST_LEVELS and is_too_deep(value, _MOST_LEVELS):
+            raise AgentError(_TOO_DEEP)
         # Only an escape sequence can produce a surrogate.
-        return _without_surrogates(value) if "\\u" in text else value
+        return without_halves(value, keep_pieces=keep_halves) if _ESCAPED_SURROGATE.search(text) else value
     # The next two exceptions hold the whole body, so they do not become a cause.
     except UnicodeDecodeError:
         raise _unreadable("is not UTF-8") from None
     except json.JSONDecodeError:
         raise _unreadable("is not JSON" if body.strip() else "is empty") from None
     except RecursionError as exc:
-        raise AgentError("the answer is nested too deeply") from exc
+        raise AgentError(_TOO_DEEP) from exc
     except ValueError as exc:
         # Python refuses to parse integers with more than 4,300 digits.
         raise AgentError("the answer holds a number with too many digits") from exc
@@ -87,13 +109,37 @@ def _unreadable(fault: str) -> AgentError:
     )
 
 
-def _without_surrogates(value: JsonValue) -> JsonValue:
+def joined_halves(text: str) -> str:
+    r"""Return a text in which the two halves of a surrogate pair are one character; a lone half becomes U+FFFD.
+
+    Example:
+        >>> joined_halves("\ud83d" + "\ude00") == "\U0001f600", joined_halves("a\ud800b")
+        (True, 'a\ufffdb')
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def without_halves(value: JsonValue, *, keep_pieces: bool = False, name: str = "") -> JsonValue:
+    """Return a JSON value without lone surrogates.
+
+    Args:
+        value: The value.
+        keep_pieces: Whether the pieces of texts keep a surrogate at either end.
+        name: Name of the field that holds the value.
+    """
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        if not _SURROGATE.search(value):
+            return value
+        is_piece = keep_pieces and name in _PIECES
+        first = value[:1] if is_piece and "\udc00" <= value[0] <= "\udfff" else ""
+        last = value[-1:] if is_piece and "\ud800" <= value[-1] <= "\udbff" else ""
+        return first + joined_halves(value[len(first) : len(value) - len(last)]) + last
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [without_halves(item, keep_pieces=keep_pieces, name=name) for item in value]
     if isinstance(value, dict):
-        return {_SURROGATE.sub("\ufffd", name): _without_surrogates(item) for name, item in value.items()}
+        return {
+            joined_halves(key): without_halves(item, keep_pieces=keep_pieces, name=key) for key, item in value.items()
+        }
     return value
 
 
@@ -135,6 +181,33 @@ def tokens_of(value: JsonValue) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(max(0, min(value, MOST_TOKENS)))
+
+
+def uncounted_tokens(total: JsonValue, *counts: int) -> int:
+    """Return the tokens that a total holds beyond the counts; some servers count the thoughts only in the total.
+
+    Example:
+        >>> uncounted_tokens(623, 20, 198), uncounted_tokens(218, 20, 198), uncounted_tokens(None, 5)
+        (405, 0, 0)
+    """
+    return max(0, tokens_of(total) - sum(counts))
+
+
+def wire_id(call_id: str, allowed: re.Pattern[str], length: int) -> str:
+    """Return the id of a call in a form that a provider accepts; an accepted id stays, others become a hash.
+
+    A turn may begin at one provider and continue at another, whose ids have another form.
+
+    Args:
+        call_id: The id.
+        allowed: What the provider accepts.
+        length: Length of the hash, at most 64.
+
+    Example:
+        >>> wire_id("call_1", re.compile("[a-zA-Z0-9_-]+"), 32), len(wire_id("call_1", re.compile("[a-z]+"), 9))
+        ('call_1', 9)
+    """
+    return call_id if allowed.fullmatch(call_id) else sha256(call_id.encode("utf-8", "replace")).hexdigest()[:length]
 
 
 def merged(body: JsonObject, extra: Mapping[str, JsonValue]) -> JsonObject:

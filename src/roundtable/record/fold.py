@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         DurableEvent,
         ErrorInfo,
         ExitResult,
+        ProviderWait,
         SessionRecord,
         SessionStatus,
         SynthesisComplete,
@@ -148,6 +149,8 @@ def advance(progress: Progress, events: Iterable[DurableEvent]) -> Progress:
                 | "initiator_complete"
                 | "agent_tool_call"
                 | "agent_tool_result"
+                | "approval_decided"
+                | "approval_requested"
                 | "agent_error"
                 | "consensus"
                 | "context_requested"
@@ -175,6 +178,7 @@ class _Round:
     begun: bool = False
     complete: bool = False
     step: bool | None = None
+    waits: tuple[ProviderWait, ...] = ()
     usage: Usage = NO_USAGE
     ordered: tuple[AnyTurn, ...] | None = None
     record: RoundRecord | None = None
@@ -201,6 +205,7 @@ class _Round:
                 baseline=self.baseline,
                 complete=self.complete,
                 usage=self.usage,
+                waits=self.waits,
             )
         return self.record
 
@@ -312,14 +317,20 @@ class Fold:
                 self.context_requests = tuple(requests.values())
             case "round_complete":
                 completed = self._changing_round(event.round)
-                completed.complete, completed.step = True, event.step
+                completed.complete, completed.step, completed.waits = True, event.step, event.waits or ()
             case "control":
                 self._apply_control(event, before)
             case "synthesis_complete":
                 self._apply_synthesis(event)
             case "exit" | "error" | "debate_complete" | "conversation_complete":
                 self._apply_end(event)
-            case "initiator_tool_call" | "agent_tool_call" | "agent_tool_result":
+            case (
+                "initiator_tool_call"
+                | "agent_tool_call"
+                | "agent_tool_result"
+                | "approval_decided"
+                | "approval_requested"
+            ):
                 pass
             case _:
                 assert_never(event.type)

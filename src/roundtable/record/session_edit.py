@@ -11,6 +11,7 @@ from anyio import current_time, move_on_after, sleep
 
 from roundtable._core.owner import current_owner
 from roundtable.errors import (
+    ConfigurationError,
     RoundtableError,
     SessionBusy,
     SessionConflict,
@@ -80,7 +81,7 @@ def record_of(session: Session, tenant: str) -> SessionRecord:
             ),
             created_at=session.created_at,
         )
-    except ValueError as error:
+    except (ValueError, ConfigurationError) as error:
         raise SessionError(f"session {session.id!r} cannot be stored: {error}", cause=error) from error
 
 

@@ -72,6 +72,8 @@ def _step(event: DurableEvent) -> str:
             | "round_start"
             | "agent_tool_call"
             | "agent_tool_result"
+            | "approval_decided"
+            | "approval_requested"
             | "agent_complete"
             | "agent_error"
             | "consensus"

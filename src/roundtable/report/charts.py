@@ -140,7 +140,10 @@ def _intervals(rounds: Sequence[RoundView], layout: _Layout) -> Iterator[Html]:
         if round_view.bounds is not None:
             least, most = (_y(share) for share in round_view.bounds)
             x = round(layout.label(number), 1)
-            yield tag("line", class_="interval", x1=x, x2=x, y1=round(least, 1), y2=round(most, 1))
+            kind = "interval unknown" if round_view.bounds == (0, 1) else "interval"
+            yield tag("line", class_=kind, x1=x, x2=x, y1=round(least, 1), y2=round(most, 1))
+            if round_view.bounds == (0, 1):
+                yield tag("text", "?", x=x, y=round((least + most) / 2 + 4, 1), text_anchor="middle")
 
 
 def _line(points: Sequence[_Point | None], kind: str, *, dots: bool) -> Iterator[Html]:
@@ -200,10 +203,17 @@ def stack(parts: Iterable[tuple[int, int]]) -> Html:
 
 
 def interval(least: float, most: float) -> Html:
-    """Draw a range of shares as a bar; the figures are shown next to it."""
-    start, end = (min(max(share, 0.0), 1.0) for share in (least, most))
-    x, width = round(98 * start, 1), round(max(98 * (end - start), 0) + 2, 1)
-    shapes = (tag("rect", class_="rest", width=100, height=6), tag("rect", class_="level", x=x, width=width, height=6))
+    """Draw what is known of a share as a bar, filled up to the least it can be; up to the most it can be, it is open.
+
+    If the bar is open from 0 to 1, nothing was measured. The figures are shown next to it.
+    """
+    start, end = (round(100 * min(max(share, 0.0), 1.0), 1) for share in (least, most))
+    shapes = [tag("rect", class_="rest", width=100, height=6)]
+    if end > start:
+        # Dashed, because a filled part would look like a measured share.
+        shapes.append(tag("line", class_="open", x1=start, x2=end, y1=3, y2=3))
+    if start > 0:
+        shapes.append(tag("rect", class_="level", width=start, height=6))
     return _flat("bar", shapes, 6)
 
 

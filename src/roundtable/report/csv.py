@@ -19,6 +19,10 @@ __all__ = ["csv_parts"]
 
 _SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 _FORMULA: Final = re.compile(rf"\s*[{_SIGNS}]")
+# With a second sign, as in `-2+3`, it would be a formula.
+_SIGNED_NUMBER: Final = re.compile(
+    r"[+-](?:[0-9]{1,3}+(?:,[0-9]{3})++|[0-9]++)?(?:\.[0-9]++)?(?<=[0-9])(?:[eE][+-]?[0-9]{1,3})?%?"
+)
 # Where semicolons separate the cells, a cell also begins after a semicolon or line break in a text. Lists, lines of
 # dashes and `;-)` are no formulas; `plain` has replaced tabs. Excel and LibreOffice take a cell that begins with a
 # space as text. As other programs may not, an equals sign after spaces counts too; other signs there are mostly prose.
@@ -36,11 +40,14 @@ def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, JsonValue]]) -
     that a spreadsheet doesn't interpret it as a formula. Inside a text, such a sign directly after a semicolon or at
     the start of a line gets one too, since a spreadsheet that separates cells by semicolons begins a cell there; so
     does an equals sign after a semicolon and spaces. Items of lists and prose such as `; -5` stay as they are. Control
-    characters other than line breaks are removed. Numbers stay numbers, and `None` is an empty cell.
+    characters other than line breaks are removed. Numbers stay numbers, also a text that is only a number with a sign,
+    such as `-1,250.50`; `None` is an empty cell.
 
     Example:
         >>> print("".join(csv_parts(("who", "said"), [{"who": "Ada", "said": "=1+1"}])).replace("\r\n", "|"))
         who,said|Ada,'=1+1|
+        >>> print("".join(csv_parts(("said",), [{"said": "-5"}, {"said": "-5+cmd"}])).replace("\r\n", "|"))
+        said|-5|'-5+cmd|
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -55,7 +62,7 @@ def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, JsonValue]]) -
 
 
 def _cell(value: JsonValue) -> JsonValue:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or _SIGNED_NUMBER.fullmatch(value):
         return value
     text = _FORMULA_INSIDE.sub(r"\g<0>'", plain(value, lines=True))
     return f"'{text}" if _FORMULA.match(text) else text

@@ -92,6 +92,7 @@ def to_fragment(view: ReportView) -> str:
         tag("h3", view.title),
         *(tag("p", tag("strong", "Missing"), f" {line}") for line in view.missing),
         *(tag("p", tag("strong", "Failed turns"), f" {line}") for line in view.failed),
+        tag("p", tag("strong", "Not read"), f" {view.unread}") if view.unread else None,
         tag("p", tag("strong", "Answer:"), " ", inline(answer_line(view))),
         *(tag("p", tag("strong", f"{label}:"), " ", inline(words)) for label, words in trust_lines(view)),
         tag("table", *rows),
@@ -227,6 +228,7 @@ def _header(view: ReportView) -> Html:
     notes = [tag("p", f"This debate is {view.state}.")] if view.state else []
     notes += _failures("Missing", view.missing)
     notes += _failures("Failed turns", view.failed)
+    notes += [tag("p", view.unread)] if view.unread else []
     return tag(
         "header",
         tag("p", "AI Roundtable", class_="brand"),
@@ -318,7 +320,7 @@ def _decision(view: ReportView) -> Iterator[Html]:
         yield tag("p", tag("strong", "Swing: "), view.swing, dir="auto")
     yield tag("p", inline(_rule(view)), dir="auto")
     remarks = (
-        f"The number and the bar of each option show {view.counted}." if view.options and view.counted else "",
+        _what_options_show(view),
         _no_minority(view),
     )
     if any(remarks):
@@ -390,7 +392,9 @@ def _movement(view: ReportView) -> Iterator[Html]:
         yield tag("ul", *camps, class_="camp-list")
     marks = {cell.moved for _, _, cells in flow.rows for cell in cells}
     words = [f"{mark} {meaning}" for meaning, mark in _MARKS.items() if meaning in marks]
-    text = "Answers with different letters differ, or nobody compared them. The share is the agent's confidence."
+    text = "Answers with different letters differ, or nobody compared them."
+    if any(cell.confidence is not None for _, _, cells in flow.rows for cell in cells):
+        text += " The share is the agent's confidence."
     yield tag("p", " ".join((text, *(f"{word}." for word in words))), class_="soft small")
 
 
@@ -457,6 +461,14 @@ def _holders(camp: CampView) -> str:
     return f"held by {', '.join(camp.holders)}" if camp.holders else "held by nobody in the end"
 
 
+def _what_options_show(view: ReportView) -> str:
+    if not view.options or not view.counted:
+        return ""
+    if any(option.share is None for option in view.options):
+        return f"The number of each option shows {view.counted}."
+    return f"The number of each option shows {view.counted}; its bar shows their share."
+
+
 def _option(option: OptionView, *, decided: bool) -> Html:
     kind = ("won" if decided else "tied") if option.won else "part"
     name = tag("span", inline(option.name), class_=kind if option.won else None, dir="auto")
@@ -466,7 +478,7 @@ def _option(option: OptionView, *, decided: bool) -> Html:
         words = f"put forward by {', '.join(option.given_by)}{put_first}"
     backers = tag("span", words, class_="soft small backers") if words else None
     score = tag("span", option.score, class_="score") if option.score else None
-    drawn = bar(option.share, kind=kind) if option.score else None
+    drawn = bar(option.share, kind=kind) if option.score and option.share is not None else None
     return tag("li", tag("div", name, backers, score, class_="line"), drawn)
 
 
@@ -483,7 +495,9 @@ def _trajectory(view: ReportView) -> Iterator[Html]:
 
 
 def _legend(view: ReportView) -> Html:
-    items = [tag("li", tag("i"), "Agreement"), tag("li", tag("i", class_="confidence"), "Mean confidence")]
+    items = [tag("li", tag("i"), "Agreement")]
+    if any(mean_confidence(round_view) is not None for round_view in view.rounds):
+        items.append(tag("li", tag("i", class_="confidence"), "Mean confidence"))
     if view.independent is not None:
         items.append(tag("li", tag("i", class_="before"), "Agreement before the debate"))
     return tag("ul", *items, class_="legend")

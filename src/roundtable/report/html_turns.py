@@ -139,6 +139,9 @@ def _reasons(speaker: SpeakerView) -> Iterator[Html]:
         yield tag("p", f"Tools used: {', '.join(speaker.tools)}", class_="soft small")
     for note in speaker.notes:
         yield tag("p", f"Note: {note}", class_="soft small")
+    if speaker.reading:
+        shown = tag("p", speaker.reading, dir="auto")
+        yield tag("details", tag("summary", "How this answer was read"), shown, class_="soft small")
 
 
 def _change(change: ChangeView) -> Iterator[Html]:

@@ -2,6 +2,7 @@ r"""A LaTeX table of rows; text is escaped, so that no cell can contain a comman
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from roundtable.report.sanitize import plain
@@ -31,14 +32,14 @@ def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]])
     r"""Return rows as a `tabular` with lines by the package booktabs; columns of numbers are aligned to the right.
 
     Args:
-        columns: Names of the columns, which are the keys of the rows.
+        columns: Names of the columns, which are the keys of the rows; the head of the table has them in words.
         rows: The rows; `None` is an empty cell.
 
     Example:
         >>> print(latex_table(("who", "share"), [{"who": "R&D", "share": 0.5}]))
         \begin{tabular}{lr}
         \toprule
-        who & share \\
+        Who & Share \\
         \midrule
         R\&D & 0.5 \\
         \bottomrule
@@ -49,13 +50,27 @@ def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]])
     lines = [
         rf"\begin{{tabular}}{{{layout}}}",
         r"\toprule",
-        _line([column.translate(_ESCAPED) for column in columns]),
+        _line([_heading(column).translate(_ESCAPED) for column in columns]),
         r"\midrule",
         *(_line([_cell(row.get(column)) for column in columns]) for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _heading(column: str) -> str:
+    """Return the name of a column in words.
+
+    Example:
+        >>> [_heading(name) for name in ("differenceLow", "pCorrected", "costUsd", "durationS", "p")]
+        ['Difference low', 'p corrected', 'Cost (USD)', 'Duration (s)', 'p']
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", column).replace("_", " ").split()
+    first, *others = [word if word.isupper() and len(word) > 1 else word.lower() for word in words] or [""]
+    unit = {"usd": " (USD)", "s": " (s)"}.get(others[-1], "") if others else ""
+    text = " ".join([first, *(others[:-1] if unit else others)]) + unit
+    return text if len(first) == 1 else text[:1].upper() + text[1:]
 
 
 def _is_numeric(cells: Sequence[JsonValue]) -> bool:

@@ -67,6 +67,7 @@ def markdown_parts(view: ReportView) -> Iterator[str]:
     lines = [f"# {_escape_text(view.title)}", ""]
     lines += [f"> **Missing** {_escape_text(line)}" for line in view.missing]
     lines += [f"> **Failed turns** {_escape_text(line)}" for line in view.failed]
+    lines += [f"> **Not read** {_escape_text(view.unread)}"] if view.unread else []
     lines += ["", f"**Answer:** {_escape_text(answer_line(view))}", ""]
     lines += [line for label, text in trust_lines(view) for line in (f"**{label}:** {_escape_text(text)}", "")]
     lines += [f"- **{_escape_text(label)}:** {_escape_text(value)}" for label, value in view.facts]

@@ -80,6 +80,7 @@ def _shortened(view: ReportView, limits: _Limits) -> ReportView:
         rule=cut(view.rule),
         missing=tuple(map(cut, view.missing[: limits.rows])),
         failed=tuple(map(cut, view.failed[: limits.rows])),
+        unread=cut(view.unread),
         options=tuple(replace(option, name=cut(option.name)) for option in view.options[: limits.rows]),
         camps=(),
         flow=None if view.flow is None else _shortened_flow(view.flow, limits),
@@ -114,6 +115,7 @@ def _shortened_speaker(speaker: SpeakerView, limits: _Limits) -> SpeakerView:
         sources=(),
         notes=tuple(_cut(note, limits.chars) for note in speaker.notes[:1]),
         change=None,
+        reading="",
     )
 
 

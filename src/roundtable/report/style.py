@@ -88,6 +88,7 @@ svg.bar { display: block; width: 100%; height: 8px; margin: .2rem 0; border-radi
 figure { margin: 0; }
 svg.bar .rest { fill: var(--tint); } svg.bar .part { fill: var(--soft); } svg.bar .won { fill: var(--won); }
 svg.bar .tied { fill: var(--warn); } svg.bar .level { fill: var(--accent); }
+svg.bar .open { stroke: var(--soft); stroke-width: 2; stroke-dasharray: 2 3; }
 svg.stack { display: block; width: 100%; height: 10px; margin: .3rem 0; border-radius: 3px; }
 svg.stack rect { fill: hsl(var(--hue) 55% var(--seat-line)); }
 svg.chart { display: block; width: 100%; max-width: 40rem; height: auto; margin: 0 auto; }
@@ -97,6 +98,7 @@ svg.chart polyline { fill: none; stroke-linejoin: round; stroke-linecap: round; 
 svg.chart polyline.agreement { stroke: var(--accent); stroke-width: 3; }
 svg.chart circle.agreement { fill: var(--accent); }
 svg.chart line.interval { stroke: var(--accent); stroke-width: 6; stroke-linecap: round; opacity: .35; }
+svg.chart line.unknown { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 2 4; }
 svg.chart polyline.before { stroke: var(--accent); stroke-width: 1.5; stroke-dasharray: 2 4; }
 svg.chart circle.before { fill: var(--card); stroke: var(--accent); stroke-width: 2; }
 svg.chart polyline.confidence { stroke: var(--soft); stroke-width: 2; stroke-dasharray: 6 4; }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from roundtable.report.sanitize import plain, unmarked
 from roundtable.report.view import answer_line, heading, percent, short_name, trust_lines
+from roundtable.types import PlanAnswer, TextAnswer
 
 if TYPE_CHECKING:
     from roundtable.report.view import FlowCell, FlowView, PairTable, ReportView, SpeakerView
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Words", "cost_in_words", "flow_lines", "in_words", "pair_lines", "to_text"]
 
-_LEAST_SAVED_USD: Final = 0.00005
-"""Smallest saving that is not shown as 0.0000 USD."""
+_LEAST_SHOWN_USD: Final = 0.00005
+"""Smallest amount that is not shown as 0.0000 USD."""
 
 _WIDTH = 100
 _SHORTEST_NAME = 12
@@ -37,9 +38,9 @@ def cost_in_words(usage: Usage) -> str:
         'cost 0.5000 USD (0.2500 USD saved)'
     """
     if usage.cost_usd is not None:
-        saved = f" ({usage.saved_usd:.4f} USD saved)" if (usage.saved_usd or 0) >= _LEAST_SAVED_USD else ""
+        saved = f" ({usage.saved_usd:.4f} USD saved)" if (usage.saved_usd or 0) >= _LEAST_SHOWN_USD else ""
         return f"cost {usage.cost_usd:.4f} USD{saved}"
-    if usage.partial_cost_usd is None:
+    if (usage.partial_cost_usd or 0) < _LEAST_SHOWN_USD:
         return "cost unknown"
     return f"cost unknown ({usage.partial_cost_usd:.4f} USD of it known)"
 
@@ -63,20 +64,22 @@ def in_words(answer: Answer) -> Words:
         >>> in_words(RankingAnswer(ranking=(("Tea",), ("Mate", "Milk")))).says
         'ranks: Tea > Mate = Milk'
     """
+    is_unread = not isinstance(answer, PlanAnswer | TextAnswer) and answer.is_unread
+    abstains = "votes in a way that could not be read" if is_unread else "abstains"
     match answer.kind:
         case "position":
             return Words(answer.position, answer.reasoning)
         case "ballot":
-            return Words("abstains" if answer.choice is None else f"votes: {answer.choice}", answer.reasoning)
+            return Words(abstains if answer.choice is None else f"votes: {answer.choice}", answer.reasoning)
         case "ranking":
             order = " > ".join(" = ".join(group) for group in answer.ranking)
-            return Words(f"ranks: {order}" if order else "abstains", answer.reasoning)
+            return Words(f"ranks: {order}" if order else abstains, answer.reasoning)
         case "approval":
-            accepted = "abstains" if answer.approved is None else f"accepts: {', '.join(answer.approved) or 'none'}"
+            accepted = abstains if answer.approved is None else f"accepts: {', '.join(answer.approved) or 'none'}"
             return Words(accepted, answer.reasoning)
         case "scores":
             scores = ", ".join(f"{option} {score:g}" for option, score in answer.scores.items())
-            return Words(f"scores: {scores}" if scores else "abstains", answer.reasoning)
+            return Words(f"scores: {scores}" if scores else abstains, answer.reasoning)
         case "plan":
             criteria = "".join(f"\n- {criterion}" for criterion in answer.success_criteria)
             return Words(f"plans: {answer.goal}", f"{answer.strategy}{criteria}".strip())
@@ -95,7 +98,8 @@ def to_text(view: ReportView, *, rounds: bool = True) -> str:
         rounds: Whether to include the rounds, and not only the outcome.
     """
     lines = [*_wrapped(view.title), ""]
-    lines += [line for failure in (*view.missing, *view.failed) for line in _wrapped(f"! {failure}", hang=2)]
+    troubles = (*view.missing, *view.failed, *((view.unread,) if view.unread else ()))
+    lines += [line for trouble in troubles for line in _wrapped(f"! {trouble}", hang=2)]
     for round_view in view.rounds if rounds else ():
         lines.append(heading(round_view))
         for speaker in round_view.speakers:

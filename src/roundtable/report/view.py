@@ -71,6 +71,8 @@ class SpeakerView:
     """Whether the turn is a vote on motions, not an answer."""
     abstains: bool = False
     """Whether the answer abstains, so that its confidence never counts."""
+    reading: str = ""
+    """How the answer was read from the agent's words; empty if there is nothing to explain."""
     is_ballot: bool = False
     """Whether the turn is a debater's vote between options, as in the mode Oxford."""
     camp: str = ""
@@ -161,8 +163,8 @@ class OptionView:
     """The option."""
     score: str
     """Score of the option, as it is shown; empty if the rule has no scores for options."""
-    share: float
-    """Score of the option as a share of the highest score, in [0, 1]."""
+    share: float | None
+    """Share of all votes, points or voters that the score is, in [0, 1]; `None` if it is not such a share."""
     won: bool
     """Whether the option is the winner, or tied for the win."""
     backers: tuple[str, ...] = ()
@@ -285,6 +287,8 @@ class ReportView:
     """Agents without an answer in the end, and why; this is shown before anything else."""
     rounds: tuple[RoundView, ...]
     """The rounds."""
+    unread: str = ""
+    """Whose answers could not be read, in one line; this is shown after `missing` and `failed`."""
     failed: tuple[str, ...] = ()
     """Agents with failed turns that answered in the end, and why; this is shown after `missing`."""
     state: str = ""

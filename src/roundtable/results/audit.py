@@ -20,8 +20,8 @@ from roundtable.analysis.findings import DebateFacts
 from roundtable.analysis.health import compare_known
 from roundtable.errors import ConfigurationError, SessionConflict
 from roundtable.modes.oxford import LAST_VOTE, SIDES
-from roundtable.results.audit_view import audit_view
-from roundtable.scoring import casefold, find_rule, open_key, rule_registry
+from roundtable.results.audit_view import TOO_LARGE, audit_view
+from roundtable.scoring import find_rule, open_key, rule_registry
 from roundtable.scoring.camps import answers_by_turn
 from roundtable.types import BallotAnswer, Cluster, ConsensusResult, RankingAnswer, Value
 from roundtable.types.debate import last_complete
@@ -54,6 +54,8 @@ _MOST_READINGS: Final = 256
 known."""
 _MOST_SWITCHES: Final = 500
 """Maximum number of single votes that are tried for another option."""
+_MOST_WORK: Final = 25_000
+"""Maximum number of ballots in all recounts of one kind; 25 options, or 16 compared pairs, count as one ballot."""
 
 
 class AuditedDebate(DebateFacts, Protocol):
@@ -134,7 +136,7 @@ class DecisionAudit(Value):
     pivotal: tuple[str, ...] = ()
     """Ids of the agents whose ballots decide: without one of these agents, the winner is different."""
     without: tuple[Counterfactual, ...] = ()
-    """For each agent, the outcome without this agent, in the order of the ballots."""
+    """For each agent, the outcome without this agent, in the order of the ballots; see also `not_tried`."""
     switches: tuple[Counterfactual, ...] = ()
     """Single votes for another option that change the winner, or may change it."""
     switches_tried: int | None = None
@@ -281,8 +283,9 @@ class _Audit:
             hint = "Another rule or version made the decision. Decide again first: Results([result]).redecide(rule)[0]."
             raise SessionConflict(msg, hint=hint)
         self.is_known = base.is_known and confirmed
-        without = tuple(self._without())
+        without = self._without()
         switches, tried = self._switches()
+        is_complete = tried is not None and len(without) == len(self._voters)
         return DecisionAudit(
             session_id=self.result.session_id,
             topic=self.result.topic,
@@ -293,7 +296,7 @@ class _Audit:
             is_known=self.is_known,
             why=self.decision.why,
             notes=tuple(self._notes()),
-            fragile=_any_differs((*without, *switches), complete=tried is not None),
+            fragile=_any_differs((*without, *switches), complete=is_complete),
             pivotal=tuple(row.agent_id for row in without if row.differs and row.agent_id is not None),
             without=without,
             switches=switches,
@@ -388,16 +391,30 @@ class _Audit:
 
     # One ballot less, or for another option
 
+    @cached_property
     def _voters(self) -> list[str]:
+        """Ids of the agents that could vote."""
         if self.stage is not None:
             return list(dict.fromkeys(turn.agent_id for turn in self.last.turns if turn.stage == self.stage))
         speakers = [response.agent_id for response in self.last.responses]
         return list(dict.fromkeys([*speakers, *(turn.agent_id for turn in self.last.missing)]))
 
-    def _without(self) -> Iterator[Counterfactual]:
-        for agent in self._voters():
-            outcome = self._count(self._without_agent(agent))
-            yield outcome.to_counterfactual(f"without {self.names.get(agent, agent)}", agent=agent)
+    def _without(self) -> tuple[Counterfactual, ...]:
+        """Return the outcome without each agent; nothing if there are too many."""
+        if not self._can_recount("one ballot less", len(self._voters)):
+            return ()
+        outcomes = [(agent, self._count(self._without_agent(agent))) for agent in self._voters]
+        names = self.names
+        return tuple(row.to_counterfactual(f"without {names.get(who, who)}", agent=who) for who, row in outcomes)
+
+    def _can_recount(self, change: str, times: int) -> bool:
+        """Check whether the ballots can be counted this many times; if not, the change is skipped."""
+        options, rule = len(self._options), self.config.decide
+        is_ranking = rule not in JUDGED and find_rule(rule, self.rules)[0].form == "ranking"
+        work = times * (len(self._voters) + options // 25 + (options**2 // 16 if is_ranking else 0))
+        if work > _MOST_WORK:
+            self._skip(change, f"there are too many ballots or options for {times} recounts")
+        return work <= _MOST_WORK
 
     def _without_agent(self, agent: str) -> _Ballots:
         """Return the ballots without an agent's ballots; the answers that a separate vote is about remain."""
@@ -425,15 +442,12 @@ class _Audit:
         if kinds & {"approval", "scores"}:
             self._skip("one vote for another option", "a ballot of approvals or scores has no single option to replace")
             return (), None
-        options, current = self._options(), self._current_votes()
-        # Names of camps and motions are exact keys, so `O-` and `O` are different. Models spell options in their own
-        # way.
-        key: Callable[[str], str] = str if self.config.options is None else casefold
-        pairs = [
-            (agent, option) for agent, option in product(current, options) if key(current[agent] or "") != key(option)
-        ]
+        options, current = self._options, self._current_votes()
+        pairs = [(agent, option) for agent, option in product(current, options) if current[agent] != option]
         if len(pairs) > _MOST_SWITCHES:
             self._skip("one vote for another option", f"there are more than {_MOST_SWITCHES} such votes")
+            return (), None
+        if not self._can_recount("one vote for another option", len(pairs)):
             return (), None
         rows = (
             self._count(self._with_other_option(agent, option)).to_counterfactual(
@@ -443,7 +457,9 @@ class _Audit:
         )
         return tuple(row for row in rows if row.differs is not False), len(pairs)
 
+    @cached_property
     def _options(self) -> tuple[str, ...]:
+        """The options, or what the answers say."""
         if self.decision.vote is not None:
             return tuple(motion.name for motion in self.decision.vote.motions)
         if self.ballots.is_open:
@@ -508,11 +524,21 @@ class _Audit:
             except ConfigurationError as error:
                 self._skip(name, error.message)
                 continue
+            if reason := self._exceeds(entry.thing):
+                self._skip(name, reason)
+                continue
             outcome = self._count(ballots, self.config.model_copy(update={"decide": name}))
             if not outcome.decision.voters or outcome.decision.invalid.keys() - self.decision.invalid.keys():
                 self._skip(name, outcome.decision.why)
                 continue
             yield outcome.to_counterfactual(f"by {name}", rule=name)
+
+    def _exceeds(self, rule: Rule) -> str:
+        """Return why there are too many options or ballots for a rule; empty if there are not."""
+        count = len(self._options)
+        if rule.most_options is not None and count > rule.most_options:
+            return f"{TOO_LARGE}the rule counts at most {rule.most_options}, and there are {count}"
+        return f"{TOO_LARGE}there are {count} for so many ballots" if count * len(self._voters) > _MOST_WORK else ""
 
     def _ballots_of_rules(self) -> _Ballots:
         """Return the ballots that rules count; if judges decided, these are the answers that they judged."""
@@ -533,6 +559,9 @@ class _Audit:
     def _weigh_by_confidence(self) -> Counterfactual | None:
         if self.stage is not None:
             self._skip("votes weighted by confidence", "ballots of a separate vote state no confidence")
+            return None
+        if any(response.confidence is None for response in self.last.responses):
+            self._skip("votes weighted by confidence", "some answers state no confidence")
             return None
         return self._count(self.ballots, by_confidence=True).to_counterfactual("votes weighted by confidence")
 
@@ -588,6 +617,8 @@ class _Audit:
             yield "Judges decided. The other rules count the answers that they judged."
         if self.stage not in {None, JUDGE_STAGE}:
             yield "Without an agent means without its ballot: others can still vote for its motion."
+        if self.decision.withheld is not None and self.decision.unread:
+            yield f"{self.decision.withheld} does not win, because answers that could not be read could change that."
         if not self.is_known:
             yield "The decision depends on whether answers that nobody compared say the same."
 
@@ -616,12 +647,11 @@ class _Relation:
         """Check whether the winners are the same; `None` if nobody compared them."""
         if decision.winner is None or self.decision.winner is None:
             return decision.winner is self.decision.winner
-        normalise = casefold if self.by_choice else open_key
         ours, others = _names_of_winner(self.decision), _names_of_winner(decision)
-        if {normalise(name) for name in ours} & {normalise(name) for name in others}:
-            return True
         if self.by_choice:
-            return False
+            return bool(ours & others)
+        if {open_key(name) for name in ours} & {open_key(name) for name in others}:
+            return True
         earlier, later = self._backers(decision, 0), self._backers(self.decision, 1)
         verdicts = {self.verdicts.get((0, old), {}).get((1, new)) for old, new in product(earlier, later)} - {None}
         return verdicts.pop() == "same" if len(verdicts) == 1 else None

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from roundtable.results.audit import Counterfactual, DecisionAudit
 
-__all__ = ["audit_view"]
+__all__ = ["TOO_LARGE", "audit_view"]
 
+TOO_LARGE: Final = "too many options: "
+"""Beginning of the reason why a rule is not tried with so many options."""
 _BASES: Final = {
     "answers": "the answers of the last complete round",
     "vote": "the vote of the agents",
@@ -54,12 +56,16 @@ def _facts(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
 
 def _in_short(audit: DecisionAudit) -> str:
     names = {row.agent_id: row.change.removeprefix("without ") for row in audit.without}
+    if audit.fragile is None and not audit.without:
+        return "Ballots were not left out one at a time: there are too many."
     if audit.fragile is None and audit.switches_tried is None and not any(row.differs is None for row in audit.without):
         return "Leaving one ballot out does not change the winner. Votes for another option were not tried."
     if audit.fragile is None:
         return "It is not known whether one ballot changes the winner: some answers were not compared."
     if not audit.fragile:
         return "No single ballot changes the winner."
+    if not audit.without:
+        return "One ballot for another option changes the winner."
     if not audit.pivotal:
         return "One ballot for another option changes the winner; leaving one out does not."
     pivotal = listing([names[agent] for agent in audit.pivotal])
@@ -92,6 +98,10 @@ def _untried_rows(audit: DecisionAudit) -> Iterator[tuple[str, str]]:
     others = [skipped for skipped in audit.not_tried if " " in skipped.change]
     for skipped in others:
         yield f"Not tried: {skipped.change}", skipped.reason
-    if rules:
-        names = ", ".join(skipped.change for skipped in rules)
-        yield f"Not tried: {counted(len(rules), 'rule')}", f"{names} cannot count these ballots"
+    by_size = [skipped for skipped in rules if skipped.reason.startswith(TOO_LARGE)]
+    for why, skips in (
+        ("cannot count these ballots", [skipped for skipped in rules if skipped not in by_size]),
+        ("are not tried with so many options", by_size),
+    ):
+        if skips:
+            yield f"Not tried: {counted(len(skips), 'rule')}", f"{', '.join(one.change for one in skips)} {why}"

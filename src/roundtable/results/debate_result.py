@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from pydantic import ModelWrapValidatorHandler, TypeAdapter, computed_field, model_validator
 
 from roundtable import report
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.words import counted
 from roundtable.analysis import (
     BallotBasis,
@@ -25,7 +26,7 @@ from roundtable.analysis import (
     minority_report,
     votes_of,
 )
-from roundtable.analysis.decision import own_vote
+from roundtable.analysis.decision import is_unread, own_vote
 from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
 from roundtable.results.rows import TURN_COLUMNS, frame_of, turn_row
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.pictures import ResultPictures
     from roundtable.scoring import Rule
-    from roundtable.types import DebateRecord, Decision, JsonObject, JsonValue, RoundRecord
+    from roundtable.types import DebateRecord, Decision, JsonObject, JsonValue, ProviderWait, RoundRecord
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of", "shared_value", "values_by_agent", "with_decision"]
 
@@ -84,6 +85,7 @@ _VIEWS: Final = frozenset({"baselines", "health", "response", "value"})
 AnswerSource = Literal["option", "cluster", "judge", "vote", "synthesis", "none"]
 
 
+@explains_arguments
 class DebateResult(Value):
     """The outcome of a debate and everything behind it.
 
@@ -136,7 +138,8 @@ class DebateResult(Value):
     rounds: tuple[RoundRecord, ...]
     """All rounds with their turns."""
     roster: Roster
-    """Agents that were asked, with the turns that they answered and the turns that failed."""
+    """Agents that were asked, with the turns that they answered, those whose answers could not be read, and those that
+    failed."""
     exit: ExitResult | None
     """Why the debate stopped."""
     usage: Usage
@@ -192,6 +195,11 @@ class DebateResult(Value):
     def response(self) -> RoundtableResponse | None:
         """The last complete round in four layers."""
         return None if self.config.team else build_response(self)
+
+    @property
+    def waits(self) -> tuple[ProviderWait, ...]:
+        """Waits of complete rounds for providers, in seconds each, oldest first; see `Roundtable.debate_many`."""
+        return tuple(wait for debate_round in self.rounds for wait in debate_round.waits)
 
     @property
     def values(self) -> Mapping[str, JsonObject]:
@@ -306,7 +314,8 @@ class DebateResult(Value):
 
         Each agent has one ballot, for its last position in the round; the ballots are in the order of these positions.
         If the mode ends in a vote, as Oxford does, the ballot is this vote. Agents that were asked but gave no position
-        come last, with `None`.
+        come last, with `None`. The ballot of an answer that could not be read is also `None`; `decision.unread` names
+        its voter. To count such ballots again, pass the names to `roundtable.decide` as `unread`.
 
         Args:
             round: Round number, from 1; negative numbers count from the end, so -1 is the last round.
@@ -550,7 +559,7 @@ class DebateResult(Value):
         return report.to_text(view_of(self))
 
     def __str__(self) -> str:
-        return report.to_text(view_of(self), rounds=False)
+        return report.to_text(view_of(self, rounds=False), rounds=False)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, object]]:
         # A whole result would fill several screens.
@@ -681,6 +690,7 @@ def _roster(record: DebateRecord) -> Roster:
                 provider=agent.provider,
                 model=agent.model,
                 answered=len(own) - len(errors),
+                unread=sum(map(is_unread, own)),
                 failed=len(errors),
                 errors=errors,
                 usage=record.usage_by_agent.get(agent.id, NO_USAGE),

@@ -7,7 +7,6 @@ No model is called, and statements of models do not count.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote_plus
@@ -15,6 +14,7 @@ from urllib.parse import unquote_plus
 import anyio
 
 from roundtable import report
+from roundtable._core.text import normal_form
 from roundtable._core.words import counted
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.results.evidence_view import evidence_view
@@ -374,4 +374,4 @@ def _joins(left: str, right: str) -> bool:
 
 def _normal(text: str) -> str:
     """Return a text with normalised spelling: different spellings with the same meaning become equal."""
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_SPELLINGS).casefold().split())
+    return " ".join(normal_form(text, "NFKC").translate(_SPELLINGS).casefold().split())

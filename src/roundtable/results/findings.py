@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.words import amount, counted, listing
-from roundtable.analysis.decision import own_vote_stage
+from roundtable.analysis.decision import own_vote_stage, unread_turns
 from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, oxford_swing, votes_by_agent
 from roundtable.report import PairTable
 from roundtable.report.view import short_name
 from roundtable.scoring import Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
+from roundtable.scoring.unread import unread_in_words as names_of_unread
 from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, RoundRecord
+    from roundtable.types import AgentResponse, Decision, RoundRecord
 
 __all__ = [
     "COUNTED",
@@ -34,8 +35,10 @@ __all__ = [
     "interim_mark",
     "is_stopped",
     "missing_agents",
+    "share_of_score",
     "swing_in_words",
     "synthesis_parts",
+    "unread_in_words",
 ]
 
 _ANSWER_CHARS: Final = 60
@@ -63,6 +66,14 @@ COUNTED: Final[Mapping[str, str]] = {
 }
 """Meaning of an option's score under each rule; empty if the rule compares pairs and has no score for an option."""
 
+_SPLIT: Final = frozenset(
+    {"plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator", "confidence-weighted"}
+    | {"reconcile", "judge", "judge-panel", "cumulative", "borda", "dowdall", "irv", "coombs"}
+)
+"""Rules that divide votes or points among the options."""
+_POOLS: Final = frozenset({"linear-pool", "log-pool", "soft-vote"})
+"""Rules whose scores are probabilities."""
+
 _SOURCES: Final = {
     "option": "the rule, over the options chosen",
     "cluster": "the rule, over positions that say the same",
@@ -75,12 +86,32 @@ _ADVICE: Final[Mapping[str, str]] = {
     "verify": "Verify this before you rely on it",
     "query_detail": "Look at the details before you rely on it",
 }
+_ADVICE_WITHOUT_ANSWER: Final = "Compare the positions yourself"
+"""Advice for a debate without an answer."""
 
 _NO_VOTE: Final[Mapping[_NoVote, tuple[str, str]]] = {
     "several": ("without a single choice", "without a single choice"),
     "abstained": ("abstains", "abstain"),
+    "unread": ("could not be read", "could not be read"),
     "failed": ("did not vote", "did not vote"),
 }
+
+
+def share_of_score(decision: Decision, score: float) -> float | None:
+    """Return which share of all votes, points or voters a score is; `None` if the rule's scores are not such a share.
+
+    Example:
+        >>> from roundtable import decide
+        >>> decision = decide(["Tea", "Tea", "Milk"])
+        >>> [round(share_of_score(decision, score) or 0, 2) for score in decision.scores.values()]
+        [0.33, 0.67]
+    """
+    if decision.rule in _POOLS:
+        return min(max(score, 0.0), 1.0)
+    whole = {"approval": float(decision.cast)}.get(decision.rule, 0.0)
+    if decision.rule in _SPLIT:
+        whole = sum(max(each, 0.0) for each in decision.scores.values())
+    return min(max(score, 0.0) / whole, 1.0) if whole else None
 
 
 def agent_names(result: DebateResult, agents: Iterable[str]) -> tuple[str, ...]:
@@ -109,6 +140,28 @@ def missing_agents(result: DebateResult) -> tuple[str, ...]:
     last = {turn.agent_id for turn in result.rounds[-1].missing} if result.rounds else set()
     silent = {entry.agent_id for entry in result.roster.agents if entry.failed and not entry.answered}
     return tuple(agent.id for agent in result.agents if agent.id in last | silent)
+
+
+def unread_in_words(result: DebateResult) -> str:
+    """Return in one line whose answers in the last complete round could not be read; empty if all could be read.
+
+    If an option would win without these answers, but they could have overturned it, the line names it.
+    """
+    last = last_complete(result.rounds)
+    turns = () if last is None else unread_turns(last)
+    if not turns:
+        return ""
+    names = tuple(dict.fromkeys(turn.agent_name or turn.agent_id for turn in turns))
+    decision = result.decision
+    so = ""
+    # An option is also withheld if agents failed that had chosen another one; its reason then says so.
+    is_cause = decision is not None and f"{names_of_unread(decision.unread)}, which could change" in decision.why
+    if decision is not None and decision.withheld is not None and is_cause:
+        votes = len(decision.voters) - len(decision.abstained) - len(decision.invalid)
+        score = decision.scores.get(decision.withheld, 0)
+        share = f", with {score:g} of {counted(votes, 'vote')}," if COUNTED.get(decision.rule) == "its votes" else ""
+        so = f", so that {_short(decision.withheld)}{share} is not the answer"
+    return f"{counted(len(turns), 'answer')} could not be read: {listing(names)}{so}."
 
 
 def answer_note(result: DebateResult) -> str:
@@ -164,7 +217,7 @@ def advice_in_words(result: DebateResult) -> tuple[str, str] | None:
     if result.response is None or interim_mark(result):
         return None
     advice = result.response.decision.action_recommendation
-    return _ADVICE[advice.type], advice.reason
+    return _ADVICE_WITHOUT_ANSWER if result.answer is None else _ADVICE[advice.type], advice.reason
 
 
 def how_it_came_about(result: DebateResult, flow: OpinionFlow | None) -> str:
@@ -282,7 +335,7 @@ def _votes(result: DebateResult) -> str:
     return "; ".join(parts)
 
 
-_NoVote: TypeAlias = Literal["several", "abstained", "failed"]
+_NoVote: TypeAlias = Literal["several", "abstained", "unread", "failed"]
 
 
 def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
@@ -293,16 +346,24 @@ def _missing_votes(result: DebateResult) -> dict[str, _NoVote]:
     stages = [stage for stage in (VOTE_STAGE, own_vote_stage(last)) if any(turn.stage == stage for turn in last.turns)]
     if not stages:
         abstained = set(last.consensus.abstained) if last.consensus is not None else set[str]()
+        unread = {response.agent_id for response in last.responses if response.is_unread}
         spoke = (response.agent_id for response in last.responses)
-        return {agent: "abstained" if agent in abstained else "several" for agent in spoke}
+        return {
+            agent: "abstained" if agent in abstained else "unread" if agent in unread else "several" for agent in spoke
+        }
     ballots = {
         turn.agent_id: vote_in(turn.agent_id, turn.answer).ballot
         for turn in last.turns
         if turn.stage == stages[0] and turn.outcome == "answered"
     }
+    unread = {turn.agent_id for turn in unread_turns(last) if turn.stage == stages[0]}
     # A ballot that approves no answer is a vote against all answers.
     return {
-        agent: "several" if isinstance(ballot, Approval) or first_places(ballot, str) else "abstained"
+        agent: "several"
+        if isinstance(ballot, Approval) or first_places(ballot, str)
+        else "unread"
+        if agent in unread
+        else "abstained"
         for agent, ballot in ballots.items()
     }
 

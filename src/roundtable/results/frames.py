@@ -88,6 +88,8 @@ FRAME_COLUMNS: Final[Mapping[FrameKind, Mapping[str, ColumnType]]] = {
         **_USAGE,
         "endedAt": "time",
         **_MADE_WITH,
+        "readingRule": "text",
+        "readingCertainty": "text",
     },
     "sessions": {
         **{name: _DEBATE_TYPES.get(name, "text") for name in DEBATE_COLUMNS},

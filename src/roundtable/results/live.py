@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AnyConsensus, Event, Retry
+    from roundtable.types import (
+        AgentToolCall,
+        AnyConsensus,
+        ApprovalDecided,
+        ApprovalRequested,
+        Event,
+        Retry,
+        Waiting,
+    )
 
 __all__ = ["LiveView", "show_live", "show_live_async"]
 
@@ -52,6 +60,15 @@ class _AsyncStream(Protocol):
 
     @property
     def result(self) -> DebateResult: ...
+
+
+def _tool_state(event: AgentToolCall | ApprovalRequested | ApprovalDecided) -> str:
+    """Return what an agent does after an event about one of its tool calls."""
+    if event.type == "agent_tool_call":
+        return f"uses {event.tool_call.name}"
+    if event.type == "approval_requested":
+        return f"waits for approval of {event.tool_name}"
+    return f"uses {event.tool_name}" if event.allowed else f"may not use {event.tool_name}"
 
 
 @dataclass(slots=True)
@@ -87,9 +104,11 @@ class LiveView:
     """Current round; 0 before the first round."""
     _seats: dict[str, _Seat] = field(default_factory=dict)
     _camps: dict[int, tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=dict)
+    _wait: str = ""
 
     def add(self, event: Event) -> str:
         """Update the view with an event; return a line of text about it, or an empty text if it needs no line."""
+        self._wait = ""
         match event.type:
             case "debate_start":
                 self.topic, self.mode, self.rounds = event.topic, event.mode, event.rounds
@@ -105,10 +124,10 @@ class LiveView:
                 seat = self._seat(event.agent)
                 seat.written += len(event.chunk)
                 seat.state = f"writes, {seat.written:,} characters"
-            case "retry":
-                self._show_retry(event)
-            case "agent_tool_call":
-                self._seat(event.agent).state = f"uses {event.tool_call.name}"
+            case "retry" | "waiting":
+                return self._show_delay(event)
+            case "agent_tool_call" | "approval_requested" | "approval_decided":
+                self._seat(event.agent).state = _tool_state(event)
             case "agent_complete":
                 return self._show_answer(event.agent, event.turn.agent_name, event.turn.answer)
             case "agent_error":
@@ -140,9 +159,14 @@ class LiveView:
                 assert_never(event.type)
         return ""
 
-    def _show_retry(self, event: Retry) -> None:
-        if event.agent is not None:
-            self._seat(event.agent).state = f"tries again: {event.error.message}"
+    def _show_delay(self, event: Retry | Waiting) -> str:
+        state = plain(event.text if event.type == "waiting" else f"tries again: {event.error.message}")
+        if event.agent is None:
+            self._wait = f"The debate {state}"
+            return f"  {self._wait}"
+        seat = self._seat(event.agent)
+        seat.state = state
+        return f"  {plain(seat.name)} {state}" if event.type == "waiting" else ""
 
     def _seat(self, agent: str, name: str = "") -> _Seat:
         seat = self._seats.setdefault(agent, _Seat(agent))
@@ -190,6 +214,7 @@ class LiveView:
             "div",
             tag("h3", short_name(plain(self.topic), _SAID_CHARS), dir="auto"),
             tag("p", f"{self.mode}, {progress}"),
+            tag("p", self._wait) if self._wait else None,
             tag("table", *rows),
             tag("p", f"and {counted(left, 'agent')} more") if left else None,
             *(

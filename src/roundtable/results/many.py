@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, overload
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.registry import Registry
 from roundtable._core.words import counted
 from roundtable.analysis import check_rule, decide_record
@@ -72,15 +73,35 @@ class Progress(Value):
     """Total number of debates."""
     failed: int = 0
     """Number of debates that failed."""
+    stored: int = 0
+    """Number of debates that had ended before this call, so that only their results were read."""
+    waiting: int = 0
+    """Number of debates that wait for a provider now."""
+    waiting_for: str | None = None
+    """Why most of them wait; `None` if none waits."""
+    wait_s: float = 0.0
+    """Seconds that the longest of these waits takes in total."""
+    has_ended: bool = True
+    """Whether a debate has just ended; if not, a debate has begun to wait or continues after a wait."""
+    at_once: int | None = None
+    """Number of debates that may run at the same time now; `None` for debates in a fleet."""
     usage: Usage = Usage()
     """What the debates that ended have consumed, including earlier calls of the method."""
     elapsed_s: float
     """Seconds since the call began."""
 
     @property
+    def ran(self) -> int:
+        """Number of debates that ran in this call and have ended."""
+        return self.ended - self.stored
+
+    @property
     def left_s(self) -> float | None:
-        """Estimated seconds until the end at the current rate; `None` before the first debate has ended."""
-        return self.elapsed_s / self.ended * (self.total - self.ended) if self.ended else None
+        """Estimated seconds until the end at the current rate; `None` before a debate of this call has ended.
+
+        Debates whose results were only read say nothing about the rate.
+        """
+        return self.elapsed_s / self.ran * (self.total - self.ended) if self.ran > 0 else None
 
 
 class FailedDebate(Value):
@@ -115,6 +136,7 @@ class RecoveredSession(Value):
     """Why the session was not continued to its end."""
 
 
+@explains_arguments
 class Results(Sequence[DebateResult]):
     """The results of many debates, in the order of the request; see `Roundtable.debate_many`.
 
@@ -152,7 +174,7 @@ class Results(Sequence[DebateResult]):
         return self._results[index]
 
     def __repr__(self) -> str:
-        return f"Results({counted(len(self), 'debate')}, {len(self.failures)} failed)"
+        return f"Results({counted(len(self), 'debate')}, {self._shortfall()})"
 
     def _repr_html_(self) -> str:
         rows = self.to_records()
@@ -167,7 +189,7 @@ class Results(Sequence[DebateResult]):
         head = tag("tr", *(tag("th", _SHOWN[name]) for name in _SHOWN))
         return tag(
             "div",
-            tag("p", f"{counted(len(rows), 'debate')}, {len(self.failures)} failed"),
+            tag("p", f"{counted(len(rows), 'debate')}, {self._shortfall()}"),
             tag("table", tag("thead", head), tag("tbody", *body)),
             more,
             class_="roundtable",
@@ -177,6 +199,15 @@ class Results(Sequence[DebateResult]):
     def failures(self) -> tuple[FailedDebate, ...]:
         """The debates that failed."""
         return tuple(outcome for outcome in self.held if isinstance(outcome, FailedDebate))
+
+    @property
+    def incomplete(self) -> tuple[DebateResult, ...]:
+        """The debates in whose last round an agent is missing, for example because its key was refused."""
+        return tuple(result for result in self._results if not result.roster.complete)
+
+    def _shortfall(self) -> str:
+        missing = len(self.incomplete)
+        return f"{len(self.failures)} failed" + (f", {missing} with agents missing" if missing else "")
 
     @property
     def usage(self) -> Usage:

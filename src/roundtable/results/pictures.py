@@ -386,14 +386,15 @@ class ResultPictures:
         agents = self._speakers(flow)
         width = 0.5 / max(1, len(agents) - 1)
         for number, camp in enumerate(flow.camps):
-            members = [opinion for opinion in flow.opinions if opinion.camp == camp.label]
-            if members:
+            points = [
+                (opinion.round + width * (agents.index(opinion.agent_id) - (len(agents) - 1) / 2), opinion.confidence)
+                for opinion in flow.opinions
+                if opinion.camp == camp.label and opinion.confidence is not None
+            ]
+            if points:
                 ax.scatter(
-                    [
-                        opinion.round + width * (agents.index(opinion.agent_id) - (len(agents) - 1) / 2)
-                        for opinion in members
-                    ],
-                    [opinion.confidence for opinion in members],
+                    [column for column, _ in points],
+                    [confidence for _, confidence in points],
                     color=_colour(number),
                     marker=f"${camp.label}$",
                     s=70,
@@ -401,6 +402,8 @@ class ResultPictures:
                 )
         ax.set(xlabel="round; within a round, agents from left to right", ylabel="reported confidence (0 to 1)")
         ax.set(ylim=(-0.05, 1.05), xticks=list(flow.rounds))
+        if not ax.collections:
+            return write_caption(ax, "Confidence by round and answer", "no answer states a confidence")
         legend_below(ax, ncols=2)
         return write_caption(
             ax, "Confidence by round and answer", "a letter for each agent's answer; the same letter: the same answer"

@@ -20,6 +20,7 @@ __all__ = [
     "COLOURS",
     "MARKERS",
     "check_plots",
+    "colours_of",
     "draw_rounds",
     "legend_below",
     "new_axes",
@@ -165,12 +166,15 @@ def draw_rounds(
     complete = [round_record for round_record in rounds if round_record.complete]
     numbers = [round_record.number for round_record in complete]
     for seat, agent in enumerate(agents):
-        confidences = {
-            round_record.number: response.confidence
+        said = [
+            (round_record.number, response.confidence)
             for round_record in complete
             for response in round_record.responses
             if response.agent_id == agent.id
-        }
+        ]
+        confidences = {number: confidence for number, confidence in said if confidence is not None}
+        if said and not confidences:
+            continue  # a line without points would only fill the legend
         ax.plot(
             numbers,
             _with_gaps(confidences, numbers),
@@ -210,8 +214,13 @@ def _draw_agreement(ax: Axes, complete: Sequence[RoundRecord]) -> None:
         for round_record in complete
         if round_record.consensus is not None and round_record.consensus.answers != 1
     }
-    ax.plot(numbers, _with_gaps(levels, numbers), marker="s", linewidth=3, color="black", label="agreement")
-    open_rounds = [number for number, level in levels.items() if most[number] > level]
+    known = {number: level for number, level in levels.items() if (level, most[number]) != (0, 1)}
+    ax.plot(numbers, _with_gaps(known, numbers), marker="s", linewidth=3, color="black", label="agreement")
+    unknown = [number for number, level in levels.items() if (level, most[number]) == (0, 1)]
+    if unknown:
+        # Marks without height, because a bar from 0 to 1 would look like full agreement.
+        ax.plot(unknown, [0.5] * len(unknown), marker="$?$", color="black", linestyle="none", label="not measured")
+    open_rounds = [number for number, level in levels.items() if most[number] > level and number not in unknown]
     if open_rounds:
         # Bars, not an area, so that a round between two measured rounds and a single round are visible.
         ax.vlines(
@@ -232,3 +241,13 @@ def _with_gaps(values: Mapping[int, float], numbers: Sequence[int]) -> list[floa
 
 def _missing(message: str, extra: str, cause: ImportError) -> ConfigurationError:
     return ConfigurationError(message, hint=f"Install it: pip install 'roundtable-sdk[{extra}]'", cause=cause)
+
+
+def colours_of(count: int) -> Sequence[str]:
+    """Return different colours; more than eight are taken from a colour map."""
+    if count <= len(COLOURS):
+        return COLOURS
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return [to_hex(colormaps["turbo"](0.05 + 0.9 * number / (count - 1))) for number in range(count)]

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from roundtable.analysis.findings import DebateFacts
 from roundtable.errors import ConfigurationError
-from roundtable.types import ApprovalAnswer, BallotAnswer, PlanAnswer, RankingAnswer, ScoresAnswer, TextAnswer
+from roundtable.types import (
+    ApprovalAnswer,
+    BallotAnswer,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    TextAnswer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +42,7 @@ __all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "de
 TURN_COLUMNS: Final = (
     *("sessionId", "round", "stage", "slot", "agentId", "role", "outcome", "position", "choice", "confidence"),
     *("stance", "reasoning", "error", "errorCode", "durationS", "calls", "tokens", "costUsd"),
-    *("bottomLine", "compared", "ballot", "same", "value", "claims"),
+    *("bottomLine", "compared", "ballot", "same", "value", "claims", "readingRule", "readingCertainty"),
 )
 """Columns of a table of turns, in order."""
 
@@ -125,7 +132,10 @@ def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
     row |= {"calls": usage.calls, "tokens": usage.total_tokens, "costUsd": usage.cost_usd}
     if turn.outcome == "failed":
         row |= {"error": turn.error.message, "errorCode": turn.error.code}
-    elif turn.answer.kind == "position":
+        return row
+    if not isinstance(turn.answer, PlanAnswer | TextAnswer) and turn.answer.reading is not None:
+        row |= {"readingRule": turn.answer.reading.rule, "readingCertainty": turn.answer.reading.certainty}
+    if turn.answer.kind == "position":
         response = turn.answer
         row |= {"position": response.position, "confidence": response.confidence, "stance": response.stance}
         row |= {"choice": response.choice, "reasoning": response.reasoning, "bottomLine": response.bottom_line}

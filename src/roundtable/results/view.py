@@ -41,10 +41,13 @@ from roundtable.results.findings import (
     interim_mark,
     is_stopped,
     missing_agents,
+    share_of_score,
     swing_in_words,
     synthesis_parts,
+    unread_in_words,
 )
 from roundtable.results.rows import compact_json
+from roundtable.types import PlanAnswer, TextAnswer
 from roundtable.types.debate import last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
         AnyConsensus,
         AnyTurn,
         DebateConfig,
+        Reading,
         RosterEntry,
         RoundRecord,
         Turn,
@@ -73,11 +77,17 @@ _MOST_MOVES: Final = 6
 _FLOW_CHARS: Final = 40
 """Maximum length of an answer in a sentence about who moved."""
 _MOST_POINTS: Final = 3
+_READ_CHARS: Final = 60
+"""Maximum length of words in a sentence on how an answer was read."""
+_MOST_CANDIDATES: Final = 4
+_PLAIN_RULES: Final = frozenset({"option", "whole", "form"})
+"""Rules for an answer that is nothing but the option or the text itself, which need no explanation."""
 
 _NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
 
 _STATES: Final = {
     "partial": "not finished",
+    "running": "still running",
     "paused": "paused",
     "needs_context": "waiting for information that its agents requested",
 }
@@ -251,12 +261,13 @@ def with_names(text: str, numbered: Mapping[str, str]) -> str:
     return _NUMBERED.sub(named, text)
 
 
-def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> ReportView:
+def view_of(result: DebateResult, checked: EvidenceReport | None = None, *, rounds: bool = True) -> ReportView:
     """Return the report view of a result; a pure function.
 
     Args:
         result: The result.
         checked: Result of the check of the pages that its claims cite, if they were checked.
+        rounds: Whether the view includes the rounds, which take most of the time.
     """
     graph = result.argument_graph()
     seats = {agent.id: number for number, agent in enumerate(result.agents)}
@@ -265,7 +276,9 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> Repo
     movement, story = movement_of(result, opinions), how_it_came_about(result, opinions)
     flow = movement.flow_view()
     numbered = numbered_answers(result.config, _agents(result))
-    rounds = tuple(_RoundReader(result, record, seats, movement, numbered).view() for record in result.rounds)
+    round_views = tuple(
+        _RoundReader(result, record, seats, movement, numbered).view() for record in (result.rounds if rounds else ())
+    )
     return ReportView(
         title=result.topic,
         facts=tuple(_facts_of(result, flow, claims_in_words(graph) if graph.claims else "")),
@@ -277,7 +290,8 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None) -> Repo
         failed=tuple(
             _failures(entry) for entry in result.roster.agents if entry.failed and entry.agent_id not in missing
         ),
-        rounds=rounds,
+        unread=unread_in_words(result),
+        rounds=round_views,
         state=_state(result),
         about=_about(result),
         is_decided=result.decision is not None and result.decision.winner is not None,
@@ -378,13 +392,12 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
     leading = {*decision.winners, *decision.tied}
     motions = decision.vote.motions if decision.vote is not None and result.config.options is None else ()
     given_by = {motion.name: agent_names(result, motion.agents) for motion in motions}
-    highest = max((score for score in decision.scores.values() if score > 0), default=0.0)
     ranked = sorted(decision.scores.items(), key=lambda entry: (-entry[1], entry[0]))
     return tuple(
         OptionView(
             name=name,
             score=f"{score:g}" if counted else "",
-            share=score / highest if highest else 0.0,
+            share=share_of_score(decision, score),
             won=name in leading,
             backers=tuple(cast.agent_name for cast in _votes(result) if cast.vote == name),
             given_by=given_by.get(name, ()),
@@ -477,7 +490,8 @@ def _cost(entry: RosterEntry) -> CostView:
     usage = entry.usage
     tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
     failed = f"{entry.failed} failed" if entry.failed else ""
-    answered = f"{entry.answered} answered" if entry.answered or not failed else ""
+    unread = f" ({entry.unread} could not be read)" if entry.unread else ""
+    answered = f"{entry.answered} answered{unread}" if entry.answered or not failed else ""
     return CostView(
         name=entry.agent_name,
         model=entry.provider if entry.model is None else f"{entry.provider}:{entry.model}",
@@ -595,7 +609,10 @@ class _RoundReader:
             position=with_names(position, names),
             reasoning=with_names(reasoning, names),
             tools=tools,
-            notes=turn.result.warnings if turn.stage == VOTE_STAGE else (),
+            notes=(
+                *(() if isinstance(turn.answer, PlanAnswer | TextAnswer) else _unread_notes(turn.answer.reading)),
+                *(turn.result.warnings if turn.stage == VOTE_STAGE else ()),
+            ),
             votes=turn.stage == VOTE_STAGE,
             is_ballot=turn.answer.kind == "ballot" and turn.stage not in {VOTE_STAGE, JUDGE_STAGE},
         )
@@ -634,5 +651,37 @@ def _position(
         confidence=response.confidence,
         sources=tuple((citation.title, citation.url) for citation in response.citations),
         tools=tuple(dict.fromkeys(call.tool_name for call in response.tool_calls)),
-        notes=notes if response.value is None else (f"Value: {compact_json(response.value)}", *notes),
+        notes=(
+            *(() if response.value is None else (f"Value: {compact_json(response.value)}",)),
+            *_unread_notes(response.reading),
+            *notes,
+        ),
+        reading=_reading_in_words(response),
     )
+
+
+def _unread_notes(reading: Reading | None) -> Iterator[str]:
+    """Yield a note on an answer that could not be read with certainty."""
+    if reading is None or reading.certainty == "certain":
+        return
+    found = dict.fromkeys((*(() if reading.value is None else (reading.value,)), *reading.candidates))
+    names = " or ".join(repr(short_name(text, _READ_CHARS)) for text in list(found)[:_MOST_CANDIDATES])
+    certainly = f" with certainty; it may say {names}" if names else ""
+    yield f"This answer could not be read{certainly}."
+
+
+def _reading_in_words(response: AgentResponse) -> str:
+    """Return how an answer was read with certainty; empty if the agent wrote nothing but the answer itself."""
+    reading = response.reading
+    if reading is None or reading.certainty != "certain" or reading.value is None or reading.rule in _PLAIN_RULES:
+        return ""
+    parts = {
+        "bottom_line": response.bottom_line,
+        "position": response.position,
+        "reply": response.reasoning or response.position,
+    }
+    text, (start, end) = parts.get(reading.place) or "", reading.span or (0, 0)
+    words = text[start:end].strip()
+    is_new = bool(words) and words.casefold() != reading.value.casefold()
+    source = f" from the words {short_name(words, _READ_CHARS)!r}" if is_new else ""
+    return f"Read as {short_name(reading.value, _READ_CHARS)!r} by the rule {reading.rule}{source}."

@@ -8,12 +8,11 @@ evidence proves, and how much stays open. Names and the order of answers don't c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.open_answers import OpenText, parse_open
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ __all__ = [
     "PairVerdict",
     "Said",
     "SameOrDifferent",
+    "abstains",
     "answer_names",
     "answers_by_turn",
     "compare_answers",
@@ -45,11 +45,15 @@ Evidence: TypeAlias = Literal["equal", "marked", "read", "declared", "contested"
 a reader judged it. `declared`: it follows from what the authors declared. `contested`: there is no verdict, because the
 evidence contradicts itself. `unknown`: there is no evidence."""
 
+_KEPT: Final = "_said"
+"""Name of the entry of an answer's attributes that keeps what the answer says, together with the parsed text."""
+_UNREAD: Final = "unread"
 _MOST_STEPS: Final = 20_000
 """Maximum steps of the search for the heaviest set of rival answers; if they do not suffice, there is no winner."""
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Said:
     """What an answer says."""
 
     text: str
@@ -58,6 +62,11 @@ class Said(NamedTuple):
     """The chosen option, if the question has options."""
     stance: str | None = None
     """`YES` or `NO`; other stances do not show that two answers differ."""
+    unread: str | None = None
+    """For an answer that was given, but could not be read with certainty: a name that no other answer has. Nothing is
+    known about what it says."""
+    parsed: OpenText | None = field(default=None, init=False, compare=False, repr=False)
+    """The parsed text, once it was needed; it is not part of the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +78,13 @@ class OpenAnswer:
     said: Said
     """What it says."""
     declared: tuple[tuple[Said, SameOrDifferent], ...] = ()
-    """Answers that the agent had seen, its own earlier one included, in their wording at that time, each with the
-    agent's verdict on it."""
+    """Answers of other agents that the agent had seen, in their wording at that time, each with its verdict on it."""
     abstains: bool = False
     """Whether the answer does not count, such as a provider's refusal. Texts that abstain are recognised without this
     field."""
+    about_self: tuple[tuple[Said, SameOrDifferent], ...] = ()
+    """The agent's own earlier answers, each with its verdict on it. That one is still the same counts only if another
+    voice says so of both."""
 
 
 class PairVerdict(NamedTuple):
@@ -133,8 +144,8 @@ class Camps:
 
 
 _Node: TypeAlias = tuple[str, str, str]
-"""A group of answers that are certainly equal: `("choice", key, "")` or `("text", key, stance)`. The stance is empty
-unless some answers use the same words with `YES` and others with `NO`."""
+"""A group of answers that are certainly equal: `("choice", option, "")`, `("text", key, stance)`, or `("unread", name,
+"")` for one answer. The stance is empty unless some answers use the same words with `YES` and others with `NO`."""
 
 
 def find_camps(answers: Iterable[OpenAnswer], read: Mapping[tuple[str, str], SameOrDifferent] | None = None) -> Camps:
@@ -199,17 +210,44 @@ def answers_by_turn(turns: Iterable[AnyTurn]) -> dict[TurnKey, AgentResponse]:
 
 def to_open_answer(name: str, response: AgentResponse, known: Mapping[TurnKey, AgentResponse]) -> OpenAnswer:
     """Convert an answer of a debate, with what it declares about the answers in `known`."""
-    declared: tuple[tuple[Said, SameOrDifferent], ...] = tuple(
-        (said_by(known[comparison.turn]), comparison.verdict)
-        for comparison in response.compared
-        if comparison.turn in known
-    )
-    return OpenAnswer(name, said_by(response), declared)
+    others: list[tuple[Said, SameOrDifferent]] = []
+    own: list[tuple[Said, SameOrDifferent]] = []
+    for comparison in response.compared:
+        earlier = known.get(comparison.turn)
+        if earlier is not None:
+            claims = own if earlier.agent_id == response.agent_id else others
+            claims.append((said_by(earlier, "/".join(map(str, comparison.turn))), comparison.verdict))
+    return OpenAnswer(name, said_by(response, name), tuple(others), about_self=tuple(own))
 
 
-def said_by(response: AgentResponse) -> Said:
-    """Return what an answer says: its option and stance, and its bottom line or, without one, its whole position."""
-    return Said(response.bottom_line or response.position, response.choice, response.stance)
+def abstains(response: AgentResponse) -> bool:
+    """Check whether an answer that was read abstains; a chosen option counts all the same, and a stance does not."""
+    is_text = not response.choice and not response.is_unread
+    return is_text and parse_open(response.bottom_line or response.position).abstains
+
+
+def said_by(response: AgentResponse, name: str = "") -> Said:
+    """Return what an answer says: its option and stance, and its bottom line or, without one, its whole position.
+
+    Args:
+        response: The answer.
+        name: A name that no other answer has, for an answer that was not read with certainty.
+    """
+    unread = name if response.is_unread else None
+    kept = vars(response).get(_KEPT)
+    if isinstance(kept, Said) and kept.unread == unread:
+        return kept
+    # An answer never changes, and copies of it do not get this entry.
+    said = Said(response.bottom_line or response.position, response.choice, response.stance, unread)
+    if isinstance(kept, Said):
+        _keep_parsed(said, kept.parsed)
+    vars(response)[_KEPT] = said
+    return said
+
+
+def _keep_parsed(said: Said, parsed: OpenText | None) -> None:
+    """Keep a parsed text with what was said, so that a stored answer is parsed once as long as it exists."""
+    object.__setattr__(said, "parsed", parsed)  # the value is frozen for everybody else
 
 
 def answer_names(responses: Iterable[AgentResponse]) -> list[str]:
@@ -245,7 +283,12 @@ def find_round_camps(
 
 
 def _stance(said: Said) -> str | None:
-    return said.stance if said.stance in {"YES", "NO"} else None
+    return said.stance if said.stance in {"YES", "NO"} and said.unread is None else None
+
+
+def _is_text(said: Said) -> bool:
+    """Check whether an answer says what its text says: it is read, and does not choose an option."""
+    return said.choice is None and said.unread is None
 
 
 class _Law:
@@ -267,12 +310,14 @@ class _Law:
         self.texts: dict[_Node, OpenText] = {}
         for answer in current:
             self._note(self.node_of[answer.agent], answer.said, self.stances[answer.agent])
-        for said in dict.fromkeys(said for answer in current for said, _ in answer.declared):
+        for said in dict.fromkeys(said for answer in current for said, _ in (*answer.declared, *answer.about_self)):
             node = self.nodes[said] = self._node(said, self._side(said))
             if node not in self.sayers:
                 self._note(node, said, self._side(said))
-        self.declared = {answer.agent: self._declarations(answer) for answer in current}
+        self.still_same: dict[str, set[_Node]] = {}
+        claims = {answer.agent: self._declarations(answer) for answer in current}
         self.read = self._readings(read)
+        self.declared = {answer.agent: self._with_confirmed(answer, claims) for answer in current}
         self.names = {node: self._name([node]) for node in self.sayers}
         self.evidence = {pair: self._judge(*pair) for pair in combinations(self.sayers, 2)}
         self.verdicts: dict[_Node, dict[_Node, SameOrDifferent | None]] = {node: {node: "same"} for node in self.sayers}
@@ -280,22 +325,22 @@ class _Law:
             self.verdicts[left][right] = self.verdicts[right][left] = verdict
 
     def _parse(self, said: Said) -> OpenText:
-        parsed = self.parsed.get(said.text)
-        if parsed is None:
-            parsed = self.parsed[said.text] = parse_open(said.text)
+        parsed = said.parsed or self.parsed.get(said.text) or parse_open(said.text)
+        self.parsed[said.text] = parsed
+        _keep_parsed(said, parsed)
         return parsed
 
     def _abstains(self, answer: OpenAnswer) -> bool:
-        return answer.abstains or (answer.said.choice is None and self._parse(answer.said).abstains)
+        return answer.abstains or (_is_text(answer.said) and self._parse(answer.said).abstains)
 
     def _side(self, said: Said) -> str | None:
         """Return the side of an answer: a bare yes or no, else its stance."""
-        return (self._parse(said).side if said.choice is None else None) or _stance(said)
+        return (self._parse(said).side if _is_text(said) else None) or _stance(said)
 
     def _stance_of(self, answer: OpenAnswer) -> str | None:
         """Return the side of an answer; if a bare yes or no contradicts the answer's stance, the stance is ignored."""
         stance = _stance(answer.said)
-        bare = None if answer.said.choice is not None else self._parse(answer.said).side
+        bare = self._parse(answer.said).side if _is_text(answer.said) else None
         if bare is None or stance is None or bare == stance:
             return bare or stance
         self.warnings.append(f"{answer.agent} says {bare} with the stance {stance}; the stance is ignored")
@@ -305,13 +350,15 @@ class _Law:
         """Return the texts that are said with both stances."""
         sides: defaultdict[str, set[str | None]] = defaultdict(set)
         for answer in self.current:
-            if answer.said.choice is None:
+            if _is_text(answer.said):
                 sides[self._parse(answer.said).key].add(self.stances[answer.agent])
         return {key for key, stances in sides.items() if {"YES", "NO"} <= stances}
 
     def _node(self, said: Said, stance: str | None) -> _Node:
+        if said.unread is not None:
+            return (_UNREAD, said.unread, "")
         if said.choice is not None:
-            return ("choice", casefold(said.choice), "")
+            return ("choice", said.choice, "")
         key = self._parse(said).key
         return ("text", key, (stance or "") if key in self.split else "")
 
@@ -322,6 +369,8 @@ class _Law:
 
     def _are_different(self, left: _Node, right: _Node) -> bool:
         """Check whether two answers differ in their options, stances or numbers."""
+        if _UNREAD in {left[0], right[0]}:
+            return False
         if left[0] == right[0] == "choice":
             return True
         sides = self.sides.get(left, set()), self.sides.get(right, set())
@@ -329,31 +378,69 @@ class _Law:
             return True
         return left[0] == right[0] and self.texts[left].contradicts(self.texts[right])
 
-    def _declarations(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
-        """Return what an agent declared about each answer.
-
-        If the agent calls answers the same that certainly differ, all its declarations are ignored.
-        """
-        own = self.node_of[answer.agent]
-        declared: dict[_Node, SameOrDifferent] = {}
+    def _claims(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
+        """Return an agent's verdict on each answer, without those that it calls both the same and different."""
+        claims: dict[_Node, SameOrDifferent] = {}
         unclear: set[_Node] = set()
-        for said, verdict in answer.declared:
+        for said, verdict in (*answer.declared, *answer.about_self):
             node = self.nodes[said]
-            if declared.setdefault(node, verdict) != verdict:
+            if claims.setdefault(node, verdict) != verdict:
                 unclear.add(node)
         for node in unclear:
-            del declared[node]
+            del claims[node]
             warning = f"{answer.agent} calls one answer both the same and different; that is ignored"
             if warning not in self.warnings:
                 self.warnings.append(warning)
-        same = [node for node, verdict in declared.items() if verdict == "same"]
+        return claims
+
+    def _declarations(self, answer: OpenAnswer) -> dict[_Node, SameOrDifferent]:
+        """Return what an agent declared about each answer, without own earlier answers that it calls the same.
+
+        Those are kept in `still_same`. If the agent calls answers the same that certainly differ, all its declarations
+        are ignored.
+        """
+        own = self.node_of[answer.agent]
+        claims = self._claims(answer)
+        same = [node for node, verdict in claims.items() if verdict == "same"]
         if any(self._are_different(*pair) for pair in combinations({own, *same}, 2)):
             self.warnings.append(f"{answer.agent} calls answers the same that differ; what it declared is ignored")
-            declared = {}
-        if declared.get(own) == "different":
+            claims = {}
+        if claims.get(own) == "different":
             self.warnings.append(f"{answer.agent} calls an answer different that equals its own; that is ignored")
-        declared[own] = "same"
-        return declared
+        about_others = {self.nodes[said] for said, _ in answer.declared}
+        still_same = {node for node, verdict in claims.items() if verdict == "same" and node not in about_others}
+        self.still_same[answer.agent] = still_same
+        return {**{node: verdict for node, verdict in claims.items() if node not in still_same}, own: "same"}
+
+    def _with_confirmed(
+        self, answer: OpenAnswer, claims: Mapping[str, Mapping[_Node, SameOrDifferent]]
+    ) -> dict[_Node, SameOrDifferent]:
+        """Return an agent's declarations, with its own earlier answers that another voice also calls the same as now.
+
+        An agent that moves may believe that it still says the same, and would join its new camp with the old one.
+        """
+        own = self.node_of[answer.agent]
+        confirmed: dict[_Node, SameOrDifferent] = {
+            node: "same"
+            for node in self.still_same[answer.agent]
+            if self._is_confirmed(own, node, answer.agent, claims)
+        }
+        return {**claims[answer.agent], **confirmed}
+
+    def _is_confirmed(
+        self, node: _Node, earlier: _Node, agent: str, claims: Mapping[str, Mapping[_Node, SameOrDifferent]]
+    ) -> bool:
+        """Check whether the reader, or another agent, says that two answers are the same.
+
+        What agents say about their own earlier answers is left out: two that moved alike confirm nothing.
+        """
+        if self.read.get(frozenset((node, earlier))) == "same":
+            return True
+        return any(
+            verdicts.get(node) == verdicts.get(earlier) == "same"
+            for other, verdicts in claims.items()
+            if other != agent
+        )
 
     def _readings(
         self, read: Mapping[tuple[str, str], SameOrDifferent]
@@ -373,6 +460,8 @@ class _Law:
 
     def _judge(self, left: _Node, right: _Node) -> tuple[SameOrDifferent | None, Evidence]:
         """Return how two different answers relate, and the evidence for it."""
+        if _UNREAD in {left[0], right[0]}:
+            return None, "unknown"
         if self._are_different(left, right):
             return "different", "marked"
         verdicts = set(self._declared_verdicts(left, right))
@@ -416,7 +505,8 @@ class _Law:
             twins[others].append(node)
         weight = {node: len(sayers) for node, sayers in self.sayers.items()}
         members = sorted(
-            twins.values(), key=lambda camp: (-sum(weight[node] for node in camp), self._name(camp), min(camp))
+            twins.values(),
+            key=lambda camp: (-sum(weight[node] for node in camp), camp[0][0] == _UNREAD, self._name(camp), min(camp)),
         )
         camps = tuple(self._camp(camp) for camp in members)
         total = len(self.current)
@@ -490,7 +580,7 @@ class _Law:
     def _winner(
         self, members: Sequence[Sequence[_Node]], camps: Sequence[Camp], weight: Mapping[_Node, int]
     ) -> Camp | None:
-        if not camps:
+        if not camps or members[0][0][0] == _UNREAD:
             return None
         first = set(members[0])
         rivals = {node: weight[node] for node in self.sayers if node not in first}

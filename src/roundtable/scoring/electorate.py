@@ -218,12 +218,24 @@ class Profile(Generic[F]):
     """The votes that count, in the order in which their ballots first appear."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """The options of an electorate."""
+
+    labels: Mapping[str, str]
+    """Key to option."""
+    exact: Mapping[str, str]
+    """Spelling of each option, without white space around it, to its key."""
+    shared: Mapping[str, tuple[str, ...]]
+    """Key that several options have to these options; ballots must spell them exactly."""
+
+
 @dataclass(slots=True)
 class _Speller:
     """Converts spellings to keys, and remembers the spellings of valid ballots."""
 
     normalise: Callable[[str], str]
-    declared: Mapping[str, str] | None
+    declared: _Declared | None
     keys: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     pending: list[str] = field(default_factory=list)
@@ -232,7 +244,7 @@ class _Speller:
         """Return the key of the option that a spelling names.
 
         Raises:
-            InvalidBallot: It is not text, is blank, or names none of the declared options.
+            InvalidBallot: It is not text, is blank, or names none of the declared options, or may mean several.
         """
         if not isinstance(spelling, str):
             raise InvalidBallot(f"{quoted(spelling)} is not the name of an option")
@@ -240,16 +252,29 @@ class _Speller:
             raise InvalidBallot("it names a blank option")
         key = self.keys.get(spelling)
         if key is None:
-            key = self.keys[spelling] = _key_of(spelling, self.normalise)
-        if self.declared is not None and key not in self.declared:
-            raise InvalidBallot(f"{quoted(spelling)} is not one of the options")
+            key = self.keys[spelling] = self._find(spelling)
         self.pending.append(spelling)
+        return key
+
+    def _find(self, spelling: str) -> str:
+        """Return the key of the option with exactly this spelling, else of the only option that is alike."""
+        if self.declared is None:
+            return _key_of(spelling, self.normalise)
+        exact = self.declared.exact.get(spelling.strip())
+        if exact is not None:
+            return exact
+        key = _key_of(spelling, self.normalise)
+        if key in self.declared.shared:
+            alike = " or ".join(map(repr, self.declared.shared[key]))
+            raise InvalidBallot(f"{quoted(spelling)} may mean {alike}")
+        if key not in self.declared.labels:
+            raise InvalidBallot(f"{quoted(spelling)} is not one of the options")
         return key
 
     def labels(self) -> Mapping[str, str]:
         """Return the label of each option, in the order of declaration or of first appearance."""
         if self.declared is not None:
-            return self.declared
+            return self.declared.labels
         stripped: Counter[tuple[str, str]] = Counter()
         for spelling, count in self.counts.items():
             stripped[self.keys[spelling], spelling.strip()] += count
@@ -276,18 +301,35 @@ def _key_of(spelling: str, normalise: Callable[[str], object]) -> str:
     return key
 
 
-def _declared_options(options: Iterable[object], normalise: Callable[[str], str]) -> dict[str, str]:
+def _declared_options(options: Iterable[object], how: Normalise) -> _Declared:
+    """Return the options with their keys; options with one key are distinguished by their exact spelling.
+
+    Raises:
+        ConfigurationError: The options are not a list of different names, or the caller's own function gives two of
+            them one key.
+    """
     if not is_list(options):
         msg = f"options must be a list of names, not {quoted(options)}"
         raise ConfigurationError(msg, hint="Leave options out to use the options that the ballots name.")
-    declared: dict[str, str] = {}
+    names: list[str] = []
     for option in options:
         if not isinstance(option, str) or not option.strip():
             raise ConfigurationError(f"an option must be a name, not {option!r}")
-        first_spelling = declared.setdefault(_key_of(option, normalise), option)
-        if first_spelling is not option:
-            raise ConfigurationError(f"options {first_spelling!r} and {option!r} count as one; rename one of them")
-    return declared
+        names.append(option)
+    key_of = normaliser(how)
+    keys = [_key_of(name, key_of) for name in names]
+    alike: dict[str, list[str]] = {}
+    for key, name in zip(keys, names, strict=True):
+        alike.setdefault(key, []).append(name)
+    is_own = callable(how)
+    labels: dict[str, str] = {}
+    for folded, name in zip(keys, names, strict=True):
+        key = folded if is_own or len(alike[folded]) == 1 else name.strip()
+        if key in labels:
+            raise ConfigurationError(f"options {labels[key]!r} and {name!r} count as one; rename one of them")
+        labels[key] = name
+    exact = {} if is_own or how == "exact" else {name.strip(): key for key, name in labels.items()}
+    return _Declared(labels, exact, {key: tuple(several) for key, several in alike.items() if len(several) > 1})
 
 
 class Electorate:
@@ -322,7 +364,7 @@ class Electorate:
             msg = f"ballots must be a list with one ballot per voter, not {quoted(ballots)}"
             raise ConfigurationError(msg, hint="The list can be empty; None stands for a voter who abstains.")
         self._normalise = normaliser(normalise)
-        self._declared = None if options is None else _declared_options(options, self._normalise)
+        self._declared = None if options is None else _declared_options(options, normalise)
         self._grouped = Grouped(list(ballots), weights)
         self._profiles: dict[object, Profile[object]] = {}
 

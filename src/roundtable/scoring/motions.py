@@ -23,7 +23,7 @@ from roundtable.scoring.pairwise import cycle
 from roundtable.types import AgentResponse, Motion, PlanAnswer, TextAnswer, VoteReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from roundtable._core.registry import Registry
@@ -168,6 +168,7 @@ def count_vote(
     rule: str | Rule,
     tie: TieRule = "declare",
     rules: Registry[Rule] | None = None,
+    unread: Collection[str] = (),
 ) -> Decision:
     """Count a vote: join the motions that are the same according to the voters, then decide by a rule.
 
@@ -181,6 +182,7 @@ def count_vote(
         rule: The rule, or its name with parameters.
         tie: What happens on a tie, as in `decide`; `"first"` picks the tied motion with the most agents.
         rules: Registry in which to look up the name; `None` for the built-in rules.
+        unread: Voters whose ballots could not be read. No motion wins that their ballots could have overturned.
 
     Raises:
         ConfigurationError: The rule is unknown, or it does not accept the given parameters.
@@ -200,7 +202,9 @@ def count_vote(
     ballots = [_rename(vote.ballot, name_of) for vote in cleaned]
     names = tuple(motion.name for motion in counted_motions)
     voters = tuple(vote.voter for vote in cleaned)
-    decision = decide(ballots, rule=rule, tie=tie, options=names, rules=rules, voters=voters, normalise="exact")
+    decision = decide(
+        ballots, rule=rule, tie=tie, options=names, rules=rules, voters=voters, normalise="exact", unread=unread
+    )
     pairs = decision.pairwise
     if not pairs and any(isinstance(ballot, Ranking) for ballot in ballots):
         pairs = decide(ballots, rule="condorcet", options=names, normalise="exact").pairwise

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
+from roundtable._core.text import normal_form
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.numbers import exact_or_none
 from roundtable.scoring.open_answers import open_key
 
-__all__ = ["Normalise", "casefold", "normalise", "normaliser"]
+__all__ = ["Normalise", "casefold", "match_option", "normalise", "normaliser"]
 
 
 Normalise: TypeAlias = Literal["casefold", "exact", "numeric", "open"] | Callable[[str], str]
@@ -33,10 +34,7 @@ def casefold(text: str) -> str:
         >>> casefold("  **Yes.** "), casefold("C#."), casefold("-5")
         ('yes', 'c#', '-5')
     """
-    if text.isascii():  # true for most texts; they need no Unicode normalisation
-        folded = text.casefold()
-    else:
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = normal_form(normal_form(text, "NFKC").casefold(), "NFKC")
     collapsed = " ".join(folded.split())
     return _strip(collapsed) or collapsed
 
@@ -120,3 +118,26 @@ def normalise(text: str, how: Normalise = "casefold") -> str:
         ('alpha', '4', 'Alpha.')
     """
     return normaliser(how)(text)
+
+
+def match_option(text: str, options: Iterable[str], how: Normalise = "casefold") -> str | None:
+    """Return the option that a text means: the one with exactly this spelling, else the only one with the same key.
+
+    White space around a text does not count. If several options have the key, the text must spell the option exactly.
+
+    Args:
+        text: The spelling.
+        options: The options.
+        how: How spellings are compared, as in `normalise`.
+
+    Example:
+        >>> match_option("tea.", ("Tea", "Milk")), match_option("Co", ("CO", "Co")), match_option("co", ("CO", "Co"))
+        ('Tea', 'Co', None)
+    """
+    known = tuple(options)
+    exact = next((option for option in known if option.strip() == text.strip()), None)
+    if exact is not None:
+        return exact
+    key_of = normaliser(how)
+    alike = [option for option in known if key_of(option) == key_of(text)]
+    return alike[0] if len(alike) == 1 else None

@@ -1,8 +1,8 @@
 """The rule `open`: which open answers are equal, contradict each other, or abstain, by their texts alone.
 
 Equal means certainly equal. Different wording proves nothing: "the capital" and "Lisbon" may be the same answer.
-Without a reader, only two kinds of answers contradict each other: different numbers with the same unit, and a bare yes
-and a bare no.
+Without a reader, only two kinds of answers contradict each other: different numbers with the same unit, of which none
+may be the other one rounded, and a bare yes and a bare no.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ import re
 import unicodedata
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple
+
+from roundtable._core.text import normal_form
+from roundtable.reading.abstentions import ABSTAIN, is_refusal
+from roundtable.reading.yes_no import NO_WORDS, YES_WORDS
+from roundtable.scoring.letter_case import are_words, fold_words
 
 __all__ = [
     "ABSTAIN",
@@ -24,69 +29,11 @@ __all__ = [
     "yes_or_no",
 ]
 
-ABSTAIN: Final = "ABSTAIN"
-"""The word with which an agent abstains."""
-
-_YES: Final = frozenset(
-    {
-        "yes",
-        "yeah",
-        "yep",
-        "ja",
-        "jawohl",
-        "oui",
-        "si",
-        "sí",
-        "sì",
-        "sim",
-        "da",
-        "да",
-        "tak",
-        "ano",
-        "evet",
-        "igen",
-        "ναι",
-        "nai",
-        "はい",
-        "是",
-        "是的",
-        "对",
-        "예",
-        "네",
-        "نعم",
-        "हाँ",
-        "हां",
-    }
-)
-_NO: Final = frozenset(
-    {
-        "no",
-        "nope",
-        "nein",
-        "non",
-        "não",
-        "nao",
-        "nej",
-        "nee",
-        "нет",
-        "nie",
-        "ne",
-        "hayır",
-        "nem",
-        "όχι",
-        "いいえ",
-        "不",
-        "不是",
-        "否",
-        "아니요",
-        "아니오",
-        "لا",
-        "नहीं",
-    }
-)
-"""Bare answers in English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian and Slavic languages,
-Turkish, Hungarian, Greek, Japanese, Chinese, Korean, Arabic and Hindi. `ne` is "no" as in Czech, not "yes" as in
-Greek."""
+_SYMBOLS: Final = frozenset({"Ne", "Si"})
+"""Bare answers that may also be neon and silicon. They have keys of their own, and so have `NO` and `SI`, which may be
+nitric oxide and the international system of units."""
+_LONGEST_SYMBOL: Final = 2
+_STRESS: Final = "!！ "
 
 _ABSTENTIONS: Final = frozenset(
     phrase.casefold()
@@ -159,33 +106,48 @@ _ABSTENTIONS: Final = frozenset(
 )
 """Whole answers that abstain, in the languages listed above, and in Finnish, Vietnamese and Hebrew."""
 
-_QUOTES: Final = frozenset("\"'`“”„‟‘’‚‛«»‹›「」『』")
-_PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "⟨": "⟩", "〔": "〕"}
+_LONGEST_REFUSAL: Final = 300
+_SENTENCE_END: Final = re.compile(r"[.!?][\"'”’)]*+\s|[。！？।](?=.)")
+"""End of a sentence that another one follows."""
+
+_QUOTES: Final = frozenset("\"'“”„‟‘’‚‛«»‹›「」『』")
+_CODE: Final = re.compile(r"(?P<ticks>`++)(?P<inner>[^`]++)(?P=ticks)")
+"""Code in Markdown; its letter case counts."""
+_PAIRS: Final = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "〔": "〕"}
 _MOST_LAYERS: Final = 32
 _EMPHASIS: Final = ("***", "**", "*")
 _FORMULAS: Final = (("$$", "$$", "$"), ("$", "$", "$"), ("\\[", "\\]", "\\]"), ("\\(", "\\)", "\\)"))
 """Signs before and after a formula, and the sign that shows that a text has several formulas."""
-_FIGURE: Final = re.compile(r"[+\-\N{MINUS SIGN}.]?[0-9\\]")
+_FIGURE: Final = re.compile(r"[+\-.]?[0-9\\]")
 """Beginning of a formula that is a number or a command; signs around other texts may belong to code, as in `$x$`."""
 _COMMAND: Final = re.compile(r"\\(?:boxed|text|textbf)(?=\{)", re.IGNORECASE)
 """A command of LaTeX around a whole answer, as in `\\boxed{42}`; other commands may change the meaning."""
-_STOPS: Final = ".。．"
+_STOPS: Final = ".。．।۔።"
 _HYPHENS: Final = "-‐‑–"
+_DASHES: Final = frozenset("-‐‑–−")
+"""Signs of a range, such as `5–8`; a space before one would make it a minus."""
 _UNIT_SIGNS: Final = frozenset("%‰'\"′″/")
 """Punctuation with which a unit may begin."""
-_APOSTROPHES: Final = {ord(mark): "'" for mark in "’ʼ＇"}
-_WIDTHS: Final = ("<wide>", "<narrow>", "<noBreak>")
+_SPELLINGS: Final = {ord(mark): "'" for mark in "’ʼ＇"} | str.maketrans("µ٫٬٪", "μ.,%") | {ord("ŉ"): "'n"}
+"""Signs with the same meaning: apostrophes, the two letters for micro, and the Arabic signs in numbers."""
+_WIDTHS: Final = ("<wide>", "<narrow>", "<noBreak>", "<small>")
+_MINUS: Final = re.compile(
+    r"(?<![^\s(\[{<=>,;:*_\"'`$“„«|+/])[\N{MINUS SIGN}\N{EN DASH}\N{HYPHEN}\N{NON-BREAKING HYPHEN}](?=[$€£¥]?\.?[0-9])"
+)
+"""A minus before a number, other than `-`. After a letter or digit, the sign may also stand for a range."""
+_GROUP_SPACE: Final = re.compile(r"(?<![\w.,])[1-9][0-9]{0,2}(?:[\u00a0\u2009\u202f][0-9]{3}){1,130}(?![\w]|[.,][0-9])")
+"""A number with narrow or fixed spaces between thousands."""
 _PLAIN: Final = r"[0-9]{1,400}"
 _NUMBER: Final = re.compile(
-    r"\s*(?P<sign>[+\-\N{MINUS SIGN}]?)"
+    r"\s*(?P<sign>[+-]?)"
     rf"(?P<whole>[1-9][0-9]{{0,2}}(?:,[0-9]{{3}}){{1,130}}(?![0-9])|{_PLAIN})?(?P<rest>\.{_PLAIN})?"
 )
 _NO_NUMBER: Final = re.compile(rf"\.\w|[{_HYPHENS}][^\W\d_]")
 """What follows the digits of a date, a version or a list item: in `1.10.2024` and `3.10-beta`, the zero counts."""
 _AMBIGUOUS: Final = re.compile(r"0*[1-9][0-9]{0,2}\.[0-9]{3}")
 """A number that may have a point between thousands, or may be a decimal with three places."""
-_UNIT: Final = re.compile(r"(?<=[0-9])( ?(?:[^\W\d_]{1,2}|[^\W\d_][Hh][Zz]))(?!\w)")
-"""A unit of one or two letters, or of hertz, after a number."""
+_WHOLE_THOUSANDS: Final = re.compile(r"[0-9]{2,400}000")
+"""A whole number that may be rounded to thousands; years and small counts are exact."""
 
 
 class Amount(NamedTuple):
@@ -218,7 +180,7 @@ class OpenText(NamedTuple):
             amount is None
             or other_amount is None
             or amount.unit != other_amount.unit
-            or amount.value == other_amount.value
+            or _may_be_rounded(amount.value, other_amount.value)
         ):
             return False
         if amount.unit and not _may_begin_unit(amount.unit[0]):  # a name or a list item, such as 5-HT or 1)Lisbon
@@ -233,29 +195,54 @@ def parse_open(text: str) -> OpenText:
         >>> parse_open("5 km.")
         OpenText(key='5 km', amount=Amount(value=Fraction(5, 1), unit='km'), side=None, abstains=False)
     """
-    bare = _without_wrapping(_folded_widths(text))
+    bare = _without_wrapping(_plain(text))
+    code = _CODE.fullmatch(bare)
+    if code is None:
+        return _parse_bare(bare)
+    inner = code["inner"].strip()
+    parsed = parse_open(inner)
+    if parsed.key == inner or parsed.amount or parsed.side or parsed.abstains:
+        return parsed
+    return OpenText(f"`{inner}`", None, None, abstains=False)
+
+
+def _parse_bare(bare: str) -> OpenText:
+    """Parse an answer without quotes, emphasis and the like around it."""
     amount = _amount(bare)
     if amount is not None:
-        return OpenText(f"{_decimal(amount.value)} {amount.unit}".strip(), amount, None, abstains=False)
-    key = _folded_case(bare)
-    side: Literal["YES", "NO"] | None = "YES" if key in _YES else "NO" if key in _NO else None
-    abstains = key.replace("ß", "ss").rstrip("!.… ") in _ABSTENTIONS
-    return OpenText(key if side is None else side.lower(), None, side, abstains)
+        # A gain of ten per cent is not ten per cent.
+        plus = "+" if bare[0] == "+" and amount.unit[:1] in set("%‰") else ""
+        space = "" if amount.unit[:1] in _DASHES else " "
+        return OpenText(f"{plus}{_decimal(amount.value)}{space}{amount.unit}".strip(), amount, None, abstains=False)
+    folded = _fold(bare)
+    word = folded.rstrip(_STRESS).lstrip("¡ ")
+    side: Literal["YES", "NO"] | None = "YES" if word in YES_WORDS else "NO" if word in NO_WORDS else None
+    abstains = folded.replace("ß", "ss").rstrip("!.… ") in _ABSTENTIONS or (side is None and _refuses(bare))
+    if side is not None:
+        written = bare.rstrip(_STRESS).lstrip("¡ ")
+        is_symbol = written in _SYMBOLS or (written.isupper() and len(written) <= _LONGEST_SYMBOL)
+        return OpenText(written if is_symbol else side.lower(), None, side, abstains)
+    return OpenText(fold_words(bare, _fold), None, side, abstains)
+
+
+def _refuses(bare: str) -> bool:
+    """Check whether an answer is a single sentence that refuses; further sentences may hold the answer."""
+    return len(bare) <= _LONGEST_REFUSAL and not _SENTENCE_END.search(bare) and is_refusal(bare)
 
 
 def open_key(text: str) -> str:
     r"""Return the key of an open answer: two answers with the same key say the same.
 
-    White space, letter case, outer quotes, brackets, emphasis and full stops do not count, nor do signs of a formula
-    around a whole answer, such as `\boxed{42}`. Signs that belong to a word count, and so do the brackets of an
-    interval or a list of numbers, and the letter case of a short unit after a number. A number counts by its value;
-    dates and versions, such as `1.10.2024`, are text. A bare yes has the same key in every language of the list, and so
-    has a bare no. Idempotent.
+    White space, outer quotes, emphasis and full stops do not count, nor do signs of a formula around a whole answer,
+    such as `\boxed{42}`. Letter case, and brackets around the answer, do not count where the whole text is ordinary
+    words; in signs, units, code and abbreviations they do (see `fold_words`). Signs that belong to a word count. A
+    number counts by its value, in the digits of any script; dates and versions, such as `1.10.2024`, are text. A bare
+    yes or true has the same key in every language of the list, and so has a bare no. Idempotent.
 
     Example:
         >>> open_key(' "Lisbon." '), open_key("LISBON"), open_key("1,000"), open_key("Ja!"), open_key("10²")
-        ('lisbon', 'lisbon', '1000', 'ja!', '10 ²')
-        >>> open_key("5 MW") == open_key("5 mW"), open_key("C++") == open_key("C"), open_key("Oui") == open_key("yes")
+        ('lisbon', 'lisbon', '1000', 'yes', '10 ²')
+        >>> open_key("5 MW") == open_key("5 mW"), open_key("CO") == open_key("Co"), open_key("Oui") == open_key("yes")
         (False, False, True)
     """
     return parse_open(text).key
@@ -278,8 +265,8 @@ def yes_or_no(text: str) -> Literal["YES", "NO"] | None:
     """Return the side of a bare yes or no; `None` for any other text.
 
     Example:
-        >>> yes_or_no("Yes."), yes_or_no("Nein"), yes_or_no("Yes, if it rains")
-        ('YES', 'NO', None)
+        >>> yes_or_no("Yes."), yes_or_no("Nein"), yes_or_no("False"), yes_or_no("Yes, if it rains")
+        ('YES', 'NO', 'NO', None)
     """
     return parse_open(text).side
 
@@ -323,24 +310,51 @@ def _amount(bare: str) -> Amount | None:
     value = Fraction(written.replace(",", "") if written[0] != "." else f"0{written}")
     if _AMBIGUOUS.fullmatch(written) or _AMBIGUOUS.fullmatch(_decimal(value)):
         return None
-    return Amount(-value if match["sign"] in {"-", "\N{MINUS SIGN}"} else value, f"{before}{after}".strip())
+    return Amount(-value if match["sign"] == "-" else value, f"{before}{after}".strip())
 
 
-def _folded_widths(text: str) -> str:
-    """Compose letters, convert full-width and half-width letters, and collapse white space; letter case stays."""
+def _may_be_rounded(value: Fraction, other: Fraction) -> bool:
+    """Check whether two numbers are equal, or one of them may be the other one rounded or cut: 3.14 and 3.14159.
+
+    Nobody cuts a number to thousands: 40,500 may be rounded to 41,000, and never to 40,000.
+    """
+    if value == other:
+        return True
+    rounded, full = sorted((value, other), key=_places)
+    places = _places(rounded)
+    if places == _places(full):
+        return False
+    step = Fraction(10) ** -places
+    distance = 2 * abs(rounded - full)
+    if places < 0:
+        return distance < step or (distance == step and abs(rounded) > abs(full))
+    return distance <= step or rounded == int(full / step) * step
+
+
+def _places(value: Fraction) -> int:
+    """Return the decimal places of a number; -3 for one that may be rounded to thousands."""
+    written = _decimal(abs(value))
+    return -3 if _WHOLE_THOUSANDS.fullmatch(written) else len(written.partition(".")[2])
+
+
+def _plain(text: str) -> str:
+    """Compose letters, convert letters of other widths and digits of other scripts, and collapse white space.
+
+    Letter case stays.
+    """
     if not text.isascii():
-        text = "".join(
-            unicodedata.normalize("NFKC", letter) if unicodedata.decomposition(letter).startswith(_WIDTHS) else letter
-            for letter in unicodedata.normalize("NFC", text.translate(_APOSTROPHES))
-        )
-        text = unicodedata.normalize("NFC", text)
+        text = _GROUP_SPACE.sub(lambda number: ",".join(number[0].split()), text)
+        text = "".join(map(_plain_letter, normal_form(text.translate(_SPELLINGS), "NFC")))
+        text = _MINUS.sub("-", normal_form(text, "NFC"))
     return " ".join(text.split())
 
 
-def _folded_case(text: str) -> str:
-    """Fold letter case, except in a short unit after a number: `5 mW` is not `5 MW`."""
-    parts = _UNIT.split(text)
-    return "".join(part if index % 2 else _fold(part) for index, part in enumerate(parts))
+def _plain_letter(letter: str) -> str:
+    if letter.isascii():
+        return letter
+    if letter.isdecimal():
+        return str(unicodedata.decimal(letter))
+    return normal_form(letter, "NFKC") if unicodedata.decomposition(letter).startswith(_WIDTHS) else letter
 
 
 def _fold(text: str) -> str:
@@ -351,7 +365,7 @@ def _fold(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text.casefold())
+    return normal_form(text.casefold().translate(_SPELLINGS), "NFC")
 
 
 def _without_wrapping(text: str) -> str:
@@ -376,8 +390,8 @@ def _unwrapped(text: str) -> str:
         return text
     if text[0] in _QUOTES and text[-1] in _QUOTES:
         return text[1:-1].strip()
-    if _PAIRS.get(text[0]) == text[-1] and _closes_at_the_end(text) and not _has_several_numbers(text[1:-1]):
-        return text[1:-1].strip()
+    if text[0] != "{" and _PAIRS.get(text[0]) == text[-1] and _closes_at_the_end(text):
+        return inner if are_words(inner := text[1:-1].strip()) else text
     for mark in _EMPHASIS:
         if (
             text.startswith(mark)

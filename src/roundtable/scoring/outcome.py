@@ -153,3 +153,6 @@ class Rule:
     """Other names of the rule."""
     form: BallotForm = "choice"
     """The form of ballot that agents are asked for under this rule; ballots in other forms may also count."""
+    most_options: int | None = None
+    """Maximum number of options, at least 1; with more, the rule decides nothing and says so. `None` if there is no
+    limit. An audit doesn't try a rule on more options."""

@@ -91,6 +91,7 @@ class OpenApprovals:
         asked_at = self._clock.now()
         question = _StoredApproval(
             approval_id=secrets.token_hex(8),
+            tool_call_id=request.call_id,
             agent_id=request.agent_id,
             round=request.round,
             tool_name=request.tool_name,

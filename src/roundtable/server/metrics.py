@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from pydantic import TypeAdapter
 
 from roundtable._version import __version__
-from roundtable.types import Budget
+from roundtable.types import Budget, WaitReason
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -157,6 +157,8 @@ class Tally:
     """Errors of turns and of runs, by code."""
     refusals: dict[str, int] = field(default_factory=dict)
     """Requests that exceeded a limit, by limit."""
+    waits: dict[str, int] = field(default_factory=dict)
+    """Waits of more than a second, by reason."""
     requests: dict[str, Times] = field(default_factory=dict)
     """Seconds until the response of a request started, by "method route status"."""
 
@@ -190,6 +192,7 @@ class Tally:
             _times_of(self.requests, name).add(times)
         _add_counts(self.errors, other.errors)
         _add_counts(self.refusals, other.refusals)
+        _add_counts(self.waits, other.waits)
 
     def note_turn(self, turn: AnyTurn) -> None:
         """Count a turn and its tool calls."""
@@ -223,6 +226,10 @@ class Tally:
     def note_refusal(self, limit: str) -> None:
         """Count a request that exceeded a limit."""
         _add_counts(self.refusals, {limit: 1})
+
+    def note_wait(self, reason: str) -> None:
+        """Count a wait of more than a second."""
+        _add_counts(self.waits, {reason: 1})
 
     def note_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request with the seconds until its response started."""
@@ -315,6 +322,8 @@ class Exposition(Collector):
         yield _counter("errors", "Errors of turns and of runs, by code.", errors, "code")
         refusals = [((limit,), count) for limit, count in tally.refusals.items()]
         yield _counter("limit_refusals", "Requests that a limit refused, by limit.", refusals, "limit")
+        waits = [((reason,), tally.waits.get(reason, 0)) for reason in get_args(WaitReason)]
+        yield _counter("waits", "Waits of debates of more than a second, by reason.", waits, "reason")
         requests = [(tuple(name.split(" ")), times) for name, times in tally.requests.items()]
         description = "Seconds from a request to the start of its response."
         yield _times("request_seconds", description, requests, "method", "route", "status")

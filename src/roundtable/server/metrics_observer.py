@@ -87,6 +87,9 @@ class MetricsObserver:
 
     def notify(self, event: Event) -> None:
         """Count an event of a debate or conversation."""
+        if event.type == "waiting":
+            for tally in self._tallies():
+                tally.note_wait(event.reason)
         if not event.durable or event.type == "control":
             return
         run = self._runs.get(event.session_id)
@@ -189,8 +192,11 @@ def _count(tally: Tally, event: Event) -> None:
             | "agent_start"
             | "agent_response_chunk"
             | "retry"
+            | "waiting"
             | "agent_tool_call"
             | "agent_tool_result"
+            | "approval_decided"
+            | "approval_requested"
             | "context_requested"
             | "round_complete"
             | "control"
@@ -221,8 +227,11 @@ def _outcome(event: Event) -> Literal["completed", "paused", "broken"] | None:
             | "agent_start"
             | "agent_response_chunk"
             | "retry"
+            | "waiting"
             | "agent_tool_call"
             | "agent_tool_result"
+            | "approval_decided"
+            | "approval_requested"
             | "agent_complete"
             | "agent_error"
             | "consensus"

@@ -138,6 +138,8 @@ class Step(Value):
     """Tokens sent and generated."""
     cost_usd: float
     """Known cost in US dollars."""
+    unpriced: int
+    """Answers whose price is partly or completely unknown; `cost_usd` is then a lower bound."""
     refusals: int
     """Requests that exceeded a limit."""
 
@@ -272,5 +274,6 @@ def _step(begins: datetime, tally: Tally) -> Step:
         failed_turns=tally.failures,
         tokens=tally.input_tokens + tally.output_tokens,
         cost_usd=tally.cost_usd,
+        unpriced=tally.unpriced,
         refusals=sum(tally.refusals.values()),
     )

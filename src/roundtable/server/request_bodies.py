@@ -167,14 +167,14 @@ class PauseBody(Value):
     """How to pause."""
 
     running: RunningCalls = "settle"
-    """`settle` waits until running calls have finished, so that their cost is not wasted; `cancel` cancels them."""
+    """`settle` gives running calls 60 seconds to finish, so that their cost is not wasted; `cancel` cancels them."""
 
 
 class StopBody(Value):
     """How to stop."""
 
     running: RunningCalls = "cancel"
-    """`cancel` cancels running calls; `settle` first waits until they have finished."""
+    """`cancel` cancels running calls; `settle` first gives them 60 seconds to finish."""
 
 
 class ResumeBody(ResumeRequest):

@@ -89,7 +89,7 @@ class ServerState:
     outcomes: Outcomes
     """How listed sessions ended."""
     renders: CapacityLimiter
-    """Worker threads that render pages of sessions."""
+    """Worker threads that render pages of sessions and audit their decisions."""
     shared_views: AddressLimit
     """How often each address may open links to sessions."""
 

@@ -390,8 +390,11 @@ class Database:
 
     def is_read_only(self) -> bool:
         """Check whether the file exists, but the file or its folder is not writable."""
-        if not self.path.is_file():
-            return False
+        try:
+            if not self.path.is_file():
+                return False
+        except OSError as error:  # such as a folder that may not be searched
+            raise self._creation_error(error) from error
         return not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK | os.X_OK))
 
     def open_reader(self) -> sqlite3.Connection:
@@ -488,11 +491,11 @@ class Database:
         Raises:
             StorageError: The file cannot be created.
         """
-        self._check_folder()
-        folder = self.path.parent
-        while not folder.exists():
-            folder = folder.parent
         try:
+            self._check_folder()
+            folder = self.path.parent
+            while not folder.exists():
+                folder = folder.parent
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:
             raise self._creation_error(error) from error
@@ -504,8 +507,8 @@ class Database:
             StorageError: The file cannot be created. By default, folders are not created, since the path may have a
                 typo.
         """
-        self._check_folder()
         try:
+            self._check_folder()
             for folder in reversed(self.path.parents):
                 if not folder.exists():
                     folder.mkdir(mode=0o700, exist_ok=True)
@@ -533,7 +536,7 @@ class Database:
     def _creation_error(self, error: OSError) -> StorageError:
         return StorageError(
             f"{self.name!r} cannot be created: {error.strerror or error}",
-            hint=f"Check that the folder of {self.name!r} is writable, or choose another file.",
+            hint=f"Check that the folder of {self.name!r} may be searched and written, or choose another file.",
             cause=error,
             details={"path": self.name, "reason": "unreachable"},
         )

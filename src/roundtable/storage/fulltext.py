@@ -131,18 +131,29 @@ def find_words(connection: sqlite3.Connection, query: SearchQuery) -> tuple[Sear
     words = match_expression(query.text)
     if not words:
         return ()
+    # Cutting out a text costs much more than finding its position, so this is done only for the results. The `+` makes
+    # SQLite read the matches once; otherwise, it would search the words again for each result.
     rows = connection.execute(
         """
-        SELECT sessions.id, sessions.topic, sessions.created_us, positions.seq, positions.round, positions.agent_id,
-               positions.agent_name, snippet(position_texts, -1, '', '', '…', 32)
-        FROM position_texts
-        JOIN positions ON positions.place = position_texts.rowid
-        JOIN sessions ON sessions.tenant = positions.tenant AND sessions.id = positions.session_id
-        WHERE position_texts MATCH :words
-          AND positions.tenant = :tenant
-          AND (:session IS NULL OR positions.session_id = :session)
-        ORDER BY sessions.created_us DESC, sessions.id DESC, positions.seq
-        LIMIT :limit
+        WITH hits AS MATERIALIZED (
+            SELECT positions.place, sessions.id, sessions.topic, sessions.created_us, positions.seq, positions.round,
+                   positions.agent_id, positions.agent_name
+            FROM position_texts
+            JOIN positions ON positions.place = position_texts.rowid
+            JOIN sessions ON sessions.tenant = positions.tenant AND sessions.id = positions.session_id
+            WHERE position_texts MATCH :words
+              AND positions.tenant = :tenant
+              AND (:session IS NULL OR positions.session_id = :session)
+            ORDER BY sessions.created_us DESC, sessions.id DESC, positions.seq
+            LIMIT :limit
+        ), texts AS MATERIALIZED (
+            SELECT rowid AS place, snippet(position_texts, -1, '', '', '…', 32) AS text
+            FROM position_texts
+            WHERE position_texts MATCH :words AND +rowid IN (SELECT place FROM hits)
+        )
+        SELECT id, topic, created_us, seq, round, agent_id, agent_name, text
+        FROM hits JOIN texts ON texts.place = hits.place
+        ORDER BY created_us DESC, id DESC, seq
         """,
         {
             "words": words,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable._core.files import user_data_folder
-from roundtable.errors import ConfigurationError
+from roundtable.errors import ConfigurationError, StorageError
 from roundtable.http import masked_url
 
 if TYPE_CHECKING:
@@ -63,11 +63,14 @@ def writable_database(wanted: Path, data_home: Path | str | None = None) -> Path
 
 
 def _can_write(path: Path) -> bool:
-    if path.exists():
-        return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    parent = path.absolute().parent
-    while not parent.exists():
-        parent = parent.parent
+    try:
+        if path.exists():
+            return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        parent = path.absolute().parent
+        while not parent.exists():
+            parent = parent.parent
+    except OSError:  # a folder that may not be searched
+        return False
     return parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
 
 
@@ -86,7 +89,10 @@ async def is_created(storage: Storage) -> bool:
     from roundtable.storage.sqlite import SQLiteStorage
 
     if isinstance(storage, SQLiteStorage):
-        return await anyio.Path(storage.db_path).exists()
+        try:
+            return await anyio.Path(storage.db_path).exists()
+        except OSError as error:
+            raise StorageError(f"{str(storage.db_path)!r} cannot be read: {error.strerror}", cause=error) from error
     check = getattr(storage, "is_created", None)
     return check is None or bool(await check())
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, assert_never, get_args
 
 from roundtable._core.owner import is_provably_dead
-from roundtable._core.text import well_formed, well_formed_data
+from roundtable._core.text import normal_form, well_formed, well_formed_data
 from roundtable.errors import (
     ConfigurationError,
     LeaseLost,
@@ -124,7 +123,7 @@ def has_metadata(notes: str, wanted: str) -> bool:
 
 def searchable(text: str) -> str:
     """Return the form of a text in which topics are compared: normalised, and without differences of case."""
-    return unicodedata.normalize("NFKC", well_formed(text)).casefold()
+    return normal_form(well_formed(text), "NFKC").casefold()
 
 
 def to_micros(moment: datetime) -> int:
@@ -273,6 +272,8 @@ def turn_id(event: DurableEvent) -> TurnId | None:
             | "round_start"
             | "agent_tool_call"
             | "agent_tool_result"
+            | "approval_decided"
+            | "approval_requested"
             | "consensus"
             | "context_requested"
             | "round_complete"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Salvaged", "find_damage", "salvage"]
 
 _MAX_FAULTS: Final = 20
+_READ_WHOLE: Final = 1000
+"""How many sessions a check reads as a debate is read, which takes milliseconds for each."""
 
 _LAST_ROW: Final = 2**62
 _MOST_MISSES: Final = 10_000
@@ -50,7 +52,8 @@ class Salvaged:
 async def find_damage(path: str | PathLike[str]) -> tuple[str, ...]:
     """Check the structure and the contents of a file; return a description of each fault, empty if there are none.
 
-    This reads the whole file and changes nothing.
+    This reads the whole file and changes nothing. The newest 1,000 sessions are read as a debate is; of older sessions,
+    only the form of the stored texts is checked.
 
     Raises:
         StorageError: The file cannot be opened.
@@ -73,7 +76,10 @@ def _find_damage(database: Database) -> tuple[str, ...]:
 
 def _unreadable_sessions(connection: sqlite3.Connection) -> list[str]:
     damage: list[str] = []
-    for tenant, name, text in connection.execute("SELECT tenant, id, record FROM sessions").fetchall():
+    newest = connection.execute(
+        "SELECT tenant, id, record FROM sessions ORDER BY created_us DESC, id DESC LIMIT ?", (_READ_WHOLE,)
+    )
+    for tenant, name, text in sorted(newest):
         bodies = connection.execute(
             "SELECT body FROM events WHERE tenant = ? AND session_id = ? ORDER BY seq", (tenant, name)
         )
@@ -81,7 +87,25 @@ def _unreadable_sessions(connection: sqlite3.Connection) -> list[str]:
             Fold(read_record(text), (durable_event(body) for (body,) in bodies)).to_record()
         except (ValueError, TypeError) as error:
             damage.append(f"session {name!r} cannot be read: {type(error).__name__}")
-    return damage
+    return [*damage, *_texts_without_json(connection)]
+
+
+def _texts_without_json(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield a description of each session outside of the newest ones that contains a text that is not JSON."""
+    older = connection.execute(
+        """
+        WITH older AS MATERIALIZED (
+            SELECT tenant, id, record FROM sessions ORDER BY created_us DESC, id DESC LIMIT -1 OFFSET ?
+        )
+        SELECT id FROM older
+        WHERE NOT json_valid(record) OR EXISTS (
+            SELECT 1 FROM events
+            WHERE events.tenant = older.tenant AND events.session_id = older.id AND NOT json_valid(body)
+        )
+        """,
+        (_READ_WHOLE,),
+    )
+    return (f"session {name!r} cannot be read: it contains a text that is not JSON" for (name,) in older)
 
 
 async def salvage(damaged: str | PathLike[str], target: str | PathLike[str]) -> Salvaged:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import pytest
 from hypothesis import given
@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from roundtable.errors import ConfigurationError
 from roundtable.exits import AllOf, AnyOf, Exit, MaxRounds, exit_from_spec, exit_registry
+from roundtable.testing.clocks import same_at_any_time
 from roundtable.testing.storage_samples import NOON
-from roundtable.testing.suite import Suite, at_once, drawn_law, refuse_waiting
+from roundtable.testing.suite import Suite, at_once, drawn_law
 from roundtable.types import (
     AgentResponse,
+    BallotAnswer,
     ConsensusResult,
     ErrorInfo,
     ExitResult,
@@ -24,10 +26,12 @@ from roundtable.types import (
     RoundRecord,
     Turn,
     TurnResult,
+    Usage,
 )
+from roundtable.types.plan import JUDGE_STAGE, MODERATOR_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from roundtable._core.registry import Registry
     from roundtable.exits import ExitFactory
@@ -68,6 +72,116 @@ def _round(draw: st.DrawFn, number: int, agents: Sequence[str]) -> RoundRecord:
     return RoundRecord(number=number, turns=turns, complete=True, consensus=consensus)
 
 
+_AGENTS: Final = ("ada", "bo", "cy")
+
+
+def _position(number: int, agent: str, position: str, confidence: float, **more: object) -> Turn:
+    answer = AgentResponse(agent_id=agent, agent_name=agent.title(), position=position, confidence=confidence)
+    return _turn(number, agent, TurnResult(answer=answer, usage=Usage(calls=5, input_tokens=5_000)), **more)
+
+
+def _turn(number: int, agent: str, result: TurnResult, **more: object) -> Turn:
+    facts: dict[str, object] = {"stage": "opening", "slot": _AGENTS.index(agent), **more}
+    return Turn.model_validate(
+        {"round": number, "agent_id": agent, "timestamp": NOON, "result": result, "duration_s": 60.0, **facts}
+    )
+
+
+def _failed_turn(number: int, agent: str) -> FailedTurn:
+    return FailedTurn(
+        round=number,
+        stage="opening",
+        slot=_AGENTS.index(agent),
+        agent_id=agent,
+        agent_name=agent.title(),
+        timestamp=NOON,
+        duration_s=60.0,
+        usage=Usage(calls=5, input_tokens=5_000),
+        error=ErrorInfo(name="AgentError", message="No answer.", code="AGENT_ERROR"),
+    )
+
+
+def _measured(level: float, *, at_most: float) -> ConsensusResult:
+    return ConsensusResult(agreement_level=level, agreement_at_most=at_most, summary="So far.", method="basic")
+
+
+_DISAGREEMENT: Final = _measured(0.0, at_most=0.0)
+
+
+def _unanimous(rounds: int, position: str) -> tuple[RoundRecord, ...]:
+    """Return rounds in which all agents, a judge and a moderator agree, are sure, and want to end."""
+    end = TurnResult(answer=BallotAnswer(choice="end", reasoning="All is said."))
+    return tuple(
+        RoundRecord(
+            number=number,
+            complete=True,
+            consensus=_measured(1.0, at_most=1.0),
+            turns=(
+                *(_position(number, agent, position, 1.0) for agent in _AGENTS),
+                _position(number, "ada", "stop", 1.0, stage=JUDGE_STAGE, role="judge"),
+                _turn(number, "bo", end, stage=MODERATOR_STAGE, role="facilitator"),
+            ),
+        )
+        for number in range(1, rounds + 1)
+    )
+
+
+def _divided(rounds: int, consensus: ConsensusResult | None) -> tuple[RoundRecord, ...]:
+    """Return rounds in which each agent has an answer of its own, which it changes in each round."""
+    return tuple(
+        RoundRecord(
+            number=number,
+            complete=True,
+            consensus=consensus,
+            turns=tuple(_position(number, agent, f"answer {number} of {agent}", 0.1) for agent in _AGENTS),
+        )
+        for number in range(1, rounds + 1)
+    )
+
+
+def _incomparable(rounds: int) -> Iterator[tuple[str, tuple[RoundRecord, ...]]]:
+    """Yield rounds of which no two answers can be compared, and what happened in them."""
+    numbers = range(1, rounds + 1)
+
+    def speaks(agent: str, number: int) -> bool:
+        return _AGENTS.index(agent) == number % len(_AGENTS)
+
+    yield "nobody compared the answers", _divided(rounds, _measured(0.0, at_most=1.0))
+    yield "agreement was not measured", _divided(rounds, None)
+    yield "nobody was asked", tuple(RoundRecord(number=number, complete=True) for number in numbers)
+    yield (
+        "every turn failed",
+        tuple(
+            RoundRecord(number=number, complete=True, turns=tuple(_failed_turn(number, agent) for agent in _AGENTS))
+            for number in numbers
+        ),
+    )
+    yield (
+        "each answer came from another agent",
+        tuple(
+            RoundRecord(
+                number=number,
+                complete=True,
+                turns=tuple(
+                    _position(number, agent, f"answer {number}", 0.1)
+                    if speaks(agent, number)
+                    else _failed_turn(number, agent)
+                    for agent in _AGENTS
+                ),
+            )
+            for number in numbers
+        ),
+    )
+
+
+_MOST_ROUNDS: Final = 6
+_ENDINGS: Final = (
+    *(_unanimous(_MOST_ROUNDS, position) for position in ("yes", "no", "maybe")),
+    _divided(_MOST_ROUNDS, _DISAGREEMENT),
+    *(rounds for _, rounds in _incomparable(_MOST_ROUNDS)),
+)
+
+
 class ExitSuite(Suite):
     """Tests of a stop criterion: inherit this class, and define the fixture `criterion`.
 
@@ -80,6 +194,18 @@ class ExitSuite(Suite):
         ```
     """
 
+    ends_without_answers: ClassVar[bool] = False
+    """Whether the criterion may end a debate because nobody answers, or because no answers can be compared."""
+
+    @pytest.fixture
+    def endings(self) -> Sequence[Sequence[RoundRecord]]:
+        """Return debates, as their rounds; the criterion has to end one of them. Override it with rounds of your own.
+
+        By default, these are debates of six rounds with "yes", "no" or "maybe" from everybody, a judge who says "stop"
+        and a moderator who says "end"; debates in which nobody agrees, and in which nobody answers.
+        """
+        return _ENDINGS
+
     @pytest.fixture
     def criterion(self) -> Exit:
         """Return the criterion under test."""
@@ -88,7 +214,7 @@ class ExitSuite(Suite):
     @pytest.fixture(autouse=True)
     def checks_at_once(self, criterion: Exit) -> None:
         """Fail early if the criterion waits."""
-        refuse_waiting(partial(criterion.check, [RoundRecord(number=1, complete=True)]))
+        self.refuse_waiting(partial(criterion.check, [RoundRecord(number=1, complete=True)]))
 
     def _registry(self, criterion: Exit) -> Registry[ExitFactory]:
         registry = exit_registry()
@@ -138,6 +264,32 @@ class ExitSuite(Suite):
         assert [record.to_json() for record in rounds] == before
         assert ExitResult.from_json(first.to_json()) == first
 
+    def test_it_ends_a_debate(self, criterion: Exit, endings: Sequence[Sequence[RoundRecord]]) -> None:
+        """The criterion ends a debate at some time; otherwise, only the number of rounds ends it."""
+        assert any(
+            criterion.check(rounds[:count]).should_exit for rounds in endings for count in range(1, len(rounds) + 1)
+        ), f"{criterion!r} ends none of the debates in `endings`; define the fixture `endings` with one that it ends"
+
+    def test_it_does_not_end_because_nothing_can_be_compared(self, criterion: Exit) -> None:
+        """Where no answers can be compared, nobody agrees: the debate ends only if open disagreement also ends it."""
+        if self.ends_without_answers:
+            return
+        for count in range(1, _MOST_ROUNDS + 1):
+            if criterion.check(_divided(count, _DISAGREEMENT)).should_exit:
+                continue
+            for what, rounds in _incomparable(count):
+                result = criterion.check(rounds)
+                assert not result.should_exit, (
+                    f"it ends after {count} rounds in which {what} (reason {result.reason!r}), but not after as many "
+                    "rounds of disagreement; do not take `all()` of no answers for agreement, or set "
+                    "ends_without_answers = True"
+                )
+
+    def test_it_does_not_read_the_clock(self, criterion: Exit) -> None:
+        """Whether a debate ends does not depend on the wall clock: a resumed debate must end as before."""
+        checks = [partial(criterion.check, rounds[:count]) for rounds in _ENDINGS for count in (1, _MOST_ROUNDS)]
+        same_at_any_time(checks, criterion, f"the criterion {criterion.kind!r}")
+
     @_LAW
     @given(rounds=played_rounds())
     def test_an_end_has_a_reason(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
@@ -155,17 +307,8 @@ class ExitSuite(Suite):
 
     def test_a_round_in_which_nobody_answered_never_breaks_it(self, criterion: Exit) -> None:
         """Rounds without turns, and rounds with only failed turns, lead to a result."""
-        failed = FailedTurn(
-            round=1,
-            stage="opening",
-            slot=0,
-            agent_id="ada",
-            agent_name="Ada",
-            timestamp=NOON,
-            error=ErrorInfo(name="AgentError", message="No answer.", code="AGENT_ERROR"),
-        )
         empty = RoundRecord(number=1, complete=True)
-        for rounds in ((empty,), (empty.model_copy(update={"turns": (failed,)}),)):
+        for rounds in ((empty,), (empty.model_copy(update={"turns": (_failed_turn(1, "ada"),)}),)):
             assert isinstance(criterion.check(rounds), ExitResult)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
 from roundtable.modes.rounds import RoundPlanner, check_plan
 from roundtable.stages import restrict_view
+from roundtable.testing.clocks import same_at_any_time
 from roundtable.testing.plan_process import plans_by_hash_seed
 from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
 from roundtable.types import (
@@ -32,18 +33,22 @@ from roundtable.types import (
     Stance,
     TextAnswer,
     Turn,
+    TurnKey,
     TurnResult,
 )
 from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from roundtable.modes import Planned
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types import Answer, AnswerKind, AnyTurn, Plan, TurnSpec
 
 __all__ = ["LATER", "MARK", "ModeSuite", "SimulatedDebate", "debates", "fewest_agents", "opening_views"]
 
+_VOTES: Final = frozenset({"ballot", "ranking", "approval", "scores"})
+"""Answers that are votes."""
 MARK = "\u2042untrusted\u2042"
 """Mark that the topic and all texts of agents contain; no instruction of a mode may contain it."""
 LATER = datetime(2031, 5, 17, 13, tzinfo=UTC)
@@ -296,6 +301,37 @@ def _rehearsed_views(mode: DebateModeStrategy) -> list[DebateContext]:
     ]
 
 
+class _EndedEarly(WrappedMode):
+    """A wrapper that asks the mode what follows a round after which a criterion ends the debate, as debates do."""
+
+    def __init__(self, mode: DebateModeStrategy, last_round: int) -> None:
+        super().__init__(mode)
+        self._last_round = last_round
+
+    def next_stage(self, view: DebateContext) -> Plan:
+        """Plan as the wrapped mode does, with `view.ends` once the round has ended."""
+        plan = self.inner.next_stage(view)
+        if plan.kind == "end_round" and view.current_round == self._last_round:
+            return self.inner.next_stage(view.model_copy(update={"ends": True}))
+        return plan
+
+
+def _small_debates(mode: DebateModeStrategy, rounds: int) -> Iterator[list[Planned]]:
+    """Yield the stages of small debates with and without options."""
+    agents = max(3, fewest_agents(mode))
+    counts = getattr(mode, "agent_counts", None)
+    if isinstance(counts, range) and agents not in counts:
+        agents = counts.start
+    choices = getattr(mode, "option_counts", None)
+    names = tuple(f"option {number}" for number in range(choices.start if isinstance(choices, range) else 2))
+    for options in (None, names):
+        yield list(rehearse(mode, agents=agents, rounds=rounds, options=options))
+
+
+def _stages_of_round(debate: list[Planned], number: int) -> list[str]:
+    return [planned.stage.name for planned in debate if planned.view.current_round == number]
+
+
 class ModeSuite(Suite):
     """Tests of the `DebateModeStrategy` protocol: inherit this class, and define the fixture `mode`.
 
@@ -458,6 +494,49 @@ class ModeSuite(Suite):
                 assert getattr(mode, "has_own_vote", False) is True, (
                     f"the stage {stage.name!r} decides the debate; set has_own_vote = True to run no other vote"
                 )
+
+    def test_ballots_are_secret(self, mode: DebateModeStrategy) -> None:
+        """Nobody who votes sees a vote of the same round, so that each vote is independent of the others.
+
+        A ballot that decides may see a poll that only informs (`TurnSpec.counts`).
+        """
+        rounds = min(mode.rounds.start + 1, mode.rounds.stop - 1)
+        for debate in _small_debates(mode, rounds):
+            votes: dict[TurnKey, TurnSpec] = {}
+            for view, stage in debate:
+                for spec in stage.turns:
+                    if spec.answer not in _VOTES:
+                        continue
+                    for visible in spec.sees:
+                        seen = votes.get(visible.turn)
+                        assert seen is None or visible.turn.round < view.current_round or seen.counts != spec.counts, (
+                            f"the {spec.answer} of {spec.agent!r} in the stage {stage.name!r} sees the vote of "
+                            f"{seen.agent!r} in the stage {visible.turn.stage!r}; leave the votes of the round out of "
+                            "`sees`"
+                        )
+                    votes[TurnKey(view.current_round, stage.name, spec.slot)] = spec
+
+    def test_what_ends_a_debate_also_ends_it_early(self, mode: DebateModeStrategy) -> None:
+        """Stages that the last round adds, such as a final vote, follow also if a criterion ends the debate earlier."""
+        for number in range(mode.rounds.start, min(mode.rounds.start + 3, mode.rounds.stop - 1)):
+            planned = zip(
+                _small_debates(mode, number),
+                _small_debates(mode, number + 1),
+                _small_debates(_EndedEarly(mode, number), number + 1),
+                strict=True,
+            )
+            for debates_of_options in planned:
+                last, before, early = (_stages_of_round(debate, number) for debate in debates_of_options)
+                if last[: len(before)] == before:
+                    assert early == last, (
+                        f"as the last round, round {number} ends with {last[len(before) :]}; if a criterion ends the "
+                        f"debate after it, only {early[len(before) :]} follow. Look at `view.ends`"
+                    )
+
+    def test_the_plan_is_the_same_at_any_time(self, mode: DebateModeStrategy) -> None:
+        """The plan does not depend on the wall clock: a debate may be resumed at another hour, day or year."""
+        plans = [partial(mode.next_stage, view) for view in _rehearsed_views(mode)]
+        same_at_any_time(plans, mode, f"the plan of mode {mode.name!r}")
 
     @_LAW
     @given(data=st.data())

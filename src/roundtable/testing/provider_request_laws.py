@@ -12,7 +12,7 @@ from roundtable.testing.servers import WireReply, call_reply
 from roundtable.types import AgentTool, ChatRequest, ChatResponse, JsonValue, Message, OutputSchema, ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from roundtable.protocols import ChatModel
     from roundtable.testing.servers import LoopbackServer, Seen
@@ -154,10 +154,10 @@ class RequestLaws:
         (system,), *others = at
         history = [index for places in others for index in places]
         assert history == sorted(history), "messages must keep their order"
-        roles = [_role_of(*leaf_texts[index]) for index in history]
-        assert roles[0] == roles[2], "two messages of the user must have the same role"
-        assert roles[0] != roles[1], "the user and the model must have different roles"
-        assert _role_of(*leaf_texts[system]) not in roles, (
+        asked, replied, asked_again, told = (_facts_of(leaf_texts, index, at) for index in (*history, system))
+        marks = [name for name in asked if asked[name] == asked_again.get(name) != replied.get(name)]
+        assert marks, "one field must have the same value for two messages of the user, and another for the model's"
+        assert any(told.get(name) not in (asked[name], replied.get(name)) for name in marks), (
             "the system message must not look like a message of the history"
         )
 
@@ -288,13 +288,44 @@ def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
         yield from _objects(child)
 
 
-def _role_of(text: str, around: _Around) -> JsonValue:
-    """Return the role of a message: the role in the innermost object that has one, or the value next to its text."""
+def _facts_of(
+    leaf_texts: Sequence[tuple[str, _Around]], index: int, at: Sequence[Sequence[int]]
+) -> dict[str, JsonValue]:
+    """Return what a request says of a message besides its text, by path: the fields beside and around the text.
+
+    The path of the text itself is a fact as well, with the name "". What holds several messages says nothing of one.
+
+    Args:
+        leaf_texts: All texts of the request, with the containers around each.
+        index: Index of the text of the message.
+        at: Indices of the texts of all messages.
+    """
+    inner: JsonValue
+    inner, around = leaf_texts[index]
+    others = [leaf_texts[place][1] for places in at for place in places if place != index]
+    shared = {id(container) for containers in others for container in containers}
+    facts: dict[str, JsonValue] = {"": ""}
     for container in reversed(around):
-        if isinstance(container, dict) and "role" in container:
-            return container["role"]
-    beside = around[-1] if around and isinstance(around[-1], list) else []
-    return next((item for item in beside if isinstance(item, str) and item != text), None)
+        items = [*container.items()] if isinstance(container, dict) else [*enumerate(container)]
+        if isinstance(container, dict):
+            name = next(name for name, value in items if value == inner)
+            facts[""] = f"{name}.{facts['']}"
+        if id(container) in shared:
+            break
+        for name, value in items:
+            if value != inner:
+                facts = dict(_flat(value, str(name))) | facts
+        inner = container
+    return facts
+
+
+def _flat(value: JsonValue, name: str) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the texts, numbers and booleans of a JSON value, each with its path."""
+    if isinstance(value, dict | list):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _flat(child, f"{name}.{key}")
+    elif value is not None:
+        yield name, value
 
 
 def _type_of(schema: JsonValue) -> str | None:

@@ -7,6 +7,7 @@ import inspect
 import json
 import logging
 import traceback
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
@@ -19,7 +20,7 @@ from roundtable.gateway.wrapping import close_stream
 from roundtable.testing.provider_request_laws import TOOL, Capability, RequestLaws
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply, http_reply
 from roundtable.testing.suite import Suite
-from roundtable.types import ChatDelta, ChatResponse, JsonValue, Message, ModelProfile
+from roundtable.types import AgentTool, ChatDelta, ChatResponse, JsonObject, JsonValue, Message, ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -32,6 +33,7 @@ KEY = "canary-key-6f1d"
 """The API key of models under test; it must not appear in any output."""
 _MARKS = ("T1a", "T2a", "T3a", "T4a")
 """Answers with the same length as `"Tea"`."""
+_FAULT: JsonObject = {"error": {"type": "overloaded_error", "message": "Overloaded", "code": 529}}
 _JUNK: tuple[JsonValue, ...] = (None, 7, -1, "x", [], [7], {}, {"x": None})
 
 
@@ -44,6 +46,9 @@ class ProviderSuite(RequestLaws, Suite):
     - If the provider supports tools, set `call_answer` and `stream_call_answer`.
     - If requests do not ask for a stream with the field `stream`, override `wants_stream`.
     - If the body of requests is not JSON, override `body_of`.
+    - If the API reports errors in another form, set `fault` and `stream_errors`.
+
+    If the API asks for waits in a header of its own, add it to `wait_headers`.
 
     If the API lacks some fields, such as `"seed"`, list them in `unsupported`.
 
@@ -64,6 +69,21 @@ class ProviderSuite(RequestLaws, Suite):
     """A streamed response in the wire format."""
     consumed: ClassVar[tuple[int, int] | None] = (11, 7)
     """Input and output tokens of these responses; `None` if the wire format does not report tokens."""
+
+    fault: ClassVar[JsonObject] = _FAULT
+    """Fields with which the API reports an error in a response with the status 200, alone or beside an answer. `{}` if
+    the API never does this."""
+    stream_errors: ClassVar[tuple[bytes, ...]] = (
+        b"data: %b\n\n" % json.dumps(_FAULT).encode(),
+        b"event: error\ndata: %b\n\n" % json.dumps({"type": "error", **_FAULT}).encode(),
+    )
+    """Events with which the API reports an error inside a stream; by default, both usual forms of server-sent events.
+    """
+    needs_terminator: ClassVar[bool] = True
+    """Whether a stream is complete only with its last event. Set it to `False` if the API may end a stream after the
+    finish reason; a cut stream may then be a complete answer, but never a shorter one."""
+    wait_headers: ClassVar[tuple[Mapping[str, str], ...]] = ({"retry-after": "7"},)
+    """Headers of refusals with which the API asks for a wait of seven seconds. Add the API's own headers."""
 
     @pytest.fixture
     def make_model(self) -> Callable[[str], ChatModel]:
@@ -166,17 +186,63 @@ class ProviderSuite(RequestLaws, Suite):
             await _wait_for_hang_up(server)
 
     async def test_a_stream_that_breaks_off_is_an_error(self, model: ChatModel, server: LoopbackServer) -> None:
-        """An incomplete response is an error, never a short answer; the call may be tried again."""
+        """A stream that is cut after any event but the last is a retryable error, never a short answer."""
         if not (self._has(Capability.HTTP) and self._has(Capability.STREAMING)):
             return
-        *parts, last = self.stream_answer.parts
-        first_parts = parts[: max(2, len(parts) // 2)]
-        is_chunked = last == b"0\r\n\r\n"
-        server.queue(WireReply([*first_parts, last]) if is_chunked else WireReply(first_parts, "close"))
-        with anyio.fail_after(self.limit_s), pytest.raises(RoundtableError) as caught:
-            async for _ in model.stream(self._request(model)):
-                pass
-        assert caught.value.retryable
+        for reply in (self.stream_answer, *([self.stream_call_answer] if self._has(Capability.TOOLS) else [])):
+            server.queue(reply)
+            whole = await self._outcome_of_stream(model)
+            head, events, end = _parts_of_stream(reply)
+            for count in range(min(1, len(events) - 1), len(events)):
+                server.queue(WireReply([head, *events[:count]], "close"))
+                outcomes = [await self._outcome_of_stream(model)]
+                if end:
+                    server.queue(WireReply([head, *events[:count], *end]))
+                    outcomes.append(await self._outcome_of_stream(model))
+                for outcome in outcomes:
+                    if isinstance(outcome, ChatResponse):
+                        is_complete = not self.needs_terminator and _said(outcome) == _said(whole)
+                        assert is_complete, (
+                            f"the stream ended after {count} of {len(events)} events, and the model answered "
+                            f"{_said(outcome)}: raise an error without the terminator of the stream. If the API sends "
+                            "none, set needs_terminator = False"
+                        )
+                    else:
+                        assert outcome.retryable, f"a stream that ended early may be tried again, unlike {outcome!r}"
+
+    async def test_an_error_in_a_stream_is_an_error(self, model: ChatModel, server: LoopbackServer) -> None:
+        """An error that the API sends inside a stream is an error, wherever it stands and whatever follows it."""
+        if not (self._has(Capability.HTTP) and self._has(Capability.STREAMING)):
+            return
+        head, events, end = _parts_of_stream(self.stream_answer)
+        if not end and b"content-length" in head.lower():
+            return
+        for sent in self.stream_errors:
+            event = b"%x\r\n%b\r\n" % (len(sent), sent) if end else sent
+            for count in range(len(events)):
+                parts = [head, *events[:count], event, *events[count:], *end]
+                server.queue(WireReply(parts, "keep" if end else "close"))
+                outcome = await self._outcome_of_stream(model)
+                assert not isinstance(outcome, ChatResponse), (
+                    f"after {count} of {len(events)} events the API sent {sent!r}, and the model answered "
+                    f"{_said(outcome)}: raise an error. If the API sends errors in another form, set `stream_errors`"
+                )
+                assert outcome.provider == model.provider, "an error names the provider"
+
+    async def _outcome_of_stream(self, model: ChatModel) -> ChatResponse | RoundtableError:
+        """Return the response of a stream, or the error that it raises."""
+        try:
+            with anyio.fail_after(self.limit_s):
+                items = [item async for item in model.stream(self._request(model, tools=self._tools))]
+        except RoundtableError as error:
+            return error
+        assert items, "a stream yields a response or raises an error"
+        assert isinstance(items[-1], ChatResponse), "a stream ends with a response or an error"
+        return items[-1]
+
+    @property
+    def _tools(self) -> tuple[AgentTool, ...]:
+        return (TOOL,) if self._has(Capability.TOOLS) else ()
 
     async def test_it_closes_twice(self, make_model: Callable[[str], ChatModel], server: LoopbackServer) -> None:
         """Closing twice, or before the first call, does nothing."""
@@ -264,6 +330,45 @@ class ProviderSuite(RequestLaws, Suite):
         if status == 429:
             assert caught.value.retry_after_s == 7
 
+    @pytest.mark.parametrize("status", [429, 503])
+    async def test_a_wait_that_the_api_asks_for_is_kept(
+        self, model: ChatModel, server: LoopbackServer, status: int
+    ) -> None:
+        """If a refusal says how long to wait, `retry_after_s` of the error says it as well, also for a stream."""
+        if not self._has(Capability.HTTP):
+            return
+        for wait in self.wait_headers:
+            headers = {"content-type": "application/json", **wait}
+            refusal = http_reply(json.dumps({"error": {"message": "no"}}).encode(), status=status, headers=headers)
+            server.queue(refusal)
+            with anyio.fail_after(self.limit_s), pytest.raises(RoundtableError) as caught:
+                await model.complete(self._request(model))
+            outcomes: list[ChatResponse | RoundtableError] = [caught.value]
+            if self._has(Capability.STREAMING):
+                server.queue(refusal)
+                outcomes.append(await self._outcome_of_stream(model))
+            for outcome in outcomes:
+                wait_s = getattr(outcome, "retry_after_s", None)
+                assert wait_s == 7, f"a refusal with the headers {dict(wait)} asks for 7 s, but the wait is {wait_s}"
+
+    async def test_a_fault_inside_a_200_is_an_error(self, model: ChatModel, server: LoopbackServer) -> None:
+        """An error that the API sends with the status 200, alone or beside an answer, is an error, never an answer."""
+        if not (self._has(Capability.HTTP) and self.fault):
+            return
+        document = _document_of(self.answer)
+        bodies: list[JsonValue] = [self.fault]
+        if isinstance(document, dict):
+            bodies.append({**document, **self.fault})
+        for body in bodies:
+            server.queue(http_reply(json.dumps(body).encode()))
+            text = None
+            with anyio.fail_after(self.limit_s), contextlib.suppress(RoundtableError):
+                text = (await model.complete(self._request(model))).text
+            assert text is None, (
+                f"the API answered {json.dumps(body)!r:.300} with the status 200, and the model answered {text!r}. "
+                "Raise an error; if the API reports errors in another form, set `fault`"
+            )
+
     @pytest.mark.parametrize("body", [b"", b"\0\xff", b"<html>", b"null", b"[]", b'{"error": 7}'], ids=ascii)
     async def test_an_answer_that_is_none_is_an_error_of_ours(
         self, model: ChatModel, server: LoopbackServer, body: bytes
@@ -324,10 +429,29 @@ async def _wait_for_hang_up(server: LoopbackServer) -> None:
         await anyio.sleep(0.01)
 
 
-def _with_wrong_types(answer: WireReply) -> Iterator[bytes]:
-    """Yield variants of a JSON response, in each of which one part has the wrong type."""
+def _document_of(answer: WireReply) -> JsonValue:
     body = b"".join(part for part in answer.parts if isinstance(part, bytes)).partition(b"\r\n\r\n")[2]
     document: JsonValue = json.loads(body)
+    return document
+
+
+def _parts_of_stream(reply: WireReply) -> tuple[bytes, list[bytes], list[bytes]]:
+    """Return the head of a streamed response, its events, and the end of its last chunk, if it is sent in chunks."""
+    head, *events = (part for part in reply.parts if isinstance(part, bytes))
+    end = [events.pop()] if events and events[-1] == b"0\r\n\r\n" else []
+    return head, events, end
+
+
+def _said(outcome: ChatResponse | RoundtableError) -> str:
+    """Return what a response says, as text that can be compared."""
+    assert isinstance(outcome, ChatResponse), f"a complete stream raised {outcome!r}"
+    calls = [f"{call.name}({dict(call.arguments)})" for call in outcome.tool_calls]
+    return repr(" ".join(filter(None, (outcome.text, *calls))))
+
+
+def _with_wrong_types(answer: WireReply) -> Iterator[bytes]:
+    """Yield variants of a JSON response, in each of which one part has the wrong type."""
+    document = _document_of(answer)
     for holder, key in list(_containers_and_keys(document)):
         original = holder[key]
         for junk in _JUNK:

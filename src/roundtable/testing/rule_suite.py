@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 import pytest
 from hypothesis import example, given
@@ -13,13 +15,17 @@ from hypothesis import strategies as st
 from roundtable._core.registry import Registry
 from roundtable.analysis import check_rule
 from roundtable.scoring import Choice, decide
-from roundtable.testing.suite import Suite, at_once, drawn_law, refuse_waiting
+from roundtable.testing.clocks import same_at_any_time
+from roundtable.testing.suite import Suite, at_once, drawn_law
 from roundtable.types import Decision
 
 if TYPE_CHECKING:
-    from roundtable.scoring import Rule
+    from roundtable.scoring import Ballot, Rule
 
-__all__ = ["RuleSuite"]
+__all__ = ["RuleSuite", "Threshold"]
+
+Threshold: TypeAlias = tuple[Literal["at least", "more than"], Fraction]
+"""The share of the votes that an option needs, and whether exactly this share is enough."""
 
 _LAW = drawn_law(40)
 _OPTIONS = ("tea", "coffee", "milk", "water")
@@ -35,6 +41,32 @@ _ANY_BALLOTS = st.lists(
     | st.dictionaries(st.sampled_from(_OPTIONS), st.integers(0, 10) | st.floats(allow_nan=True)),
     max_size=5,
 )
+
+_MAJORITIES: Final = ((2, 1), (3, 1), (3, 2), (3, 1, 1), (4, 2, 1), (5, 2, 2))
+"""Votes for each option; more than half of them are for the first."""
+_PLURALITIES: Final = ((2, 1, 1), (3, 2, 2), (2, 1, 1, 1))
+"""Votes for each option; the first leads with half of them or fewer."""
+_TIES: Final = ((1, 1), (2, 2), (3, 3), (2, 2, 1), (3, 3, 1, 1))
+"""Votes for each option; the first two have equally many."""
+_WEIGHED: Final[tuple[tuple[list[Ballot], list[int]], ...]] = (
+    (["tea", "milk"], [2, 1]),
+    (["tea", "milk"], [1, 3]),
+    (["tea", "milk", "milk"], [3, 1, 1]),
+    (["tea", "milk", "milk"], [2, 1, 1]),
+    (["tea", "milk", "milk"], [0, 1, 1]),
+    (["tea", "coffee", "milk", None], [2, 2, 3, 4]),
+    ([["tea", "milk", "coffee", "water"], ["coffee", "tea", "milk", "water"]], [1, 2]),
+    ([["tea", "milk", "coffee", "water"], ["milk", "coffee", "tea", "water"], ["coffee", "tea", "milk"]], [3, 2, 2]),
+    ([{"tea", "milk"}, {"milk", "coffee"}, {"coffee"}], [1, 1, 3]),
+    ([{"tea": 9, "milk": 1}, {"tea": 2, "milk": 8}], [1, 3]),
+    ([{"tea": 0.7, "milk": 0.3}, {"tea": 0.4, "milk": 0.6}], [3, 1]),
+)
+"""Ballots of each form, with whole weights."""
+
+
+def _cast(votes: Iterable[int], options: Sequence[str] = _OPTIONS) -> list[Ballot]:
+    """Return the ballots of equally confident voters: `votes` of them for each option in turn."""
+    return [Choice(option, confidence=0.9) for option, count in zip(options, votes, strict=False) for _ in range(count)]
 
 
 class RuleSuite(Suite):
@@ -55,6 +87,11 @@ class RuleSuite(Suite):
     """Whether a unanimous choice wins."""
     is_neutral: ClassVar[bool] = True
     """Whether the rule treats all options alike, independent of name and order."""
+    follows_majority: ClassVar[bool] = True
+    """Whether an option wins that more than half of the voters choose. A rule with a threshold sets `threshold`."""
+    threshold: ClassVar[Threshold | None] = None
+    """The share of the votes that an option needs, such as `("at least", Fraction(2, 3))`; `None` if the option with
+    the most votes wins."""
 
     @pytest.fixture
     def rule(self) -> Rule:
@@ -64,7 +101,7 @@ class RuleSuite(Suite):
     @pytest.fixture(autouse=True)
     def decides_at_once(self, rule: Rule) -> None:
         """Fail early if the rule waits."""
-        refuse_waiting(partial(decide, ["tea", "coffee", "tea"], rule=rule))
+        self.refuse_waiting(partial(decide, ["tea", "coffee", "tea"], rule=rule))
 
     def test_it_can_be_registered_and_asked_for(self, rule: Rule) -> None:
         """The rule can be registered and found by its name."""
@@ -102,6 +139,11 @@ class RuleSuite(Suite):
     def test_the_same_ballots_give_the_same_decision(self, rule: Rule, ballots: list[str | None]) -> None:
         """The rule is deterministic, has no state and does not wait."""
         assert at_once(partial(decide, ballots, rule=rule)) == decide(ballots, rule=rule)
+
+    def test_it_does_not_read_the_clock(self, rule: Rule) -> None:
+        """A decision does not depend on the wall clock."""
+        decisions = [partial(decide, ballots, rule=rule, options=_OPTIONS) for ballots, _ in _WEIGHED]
+        same_at_any_time(decisions, rule.count, f"the decision of the rule {rule.name!r}")
 
     @_LAW
     @given(ballots=_CHOICES)
@@ -145,3 +187,73 @@ class RuleSuite(Suite):
         if self.is_neutral:
             first, second = (decide(ballots, rule=rule, options=options) for options in (_OPTIONS, listed))
             assert (set(first.winners), set(first.tied)) == (set(second.winners), set(second.tied))
+
+    def test_what_more_than_half_choose_wins(self, rule: Rule) -> None:
+        """A strict majority wins, if `follows_majority` is set: each equal ballot counts, as `vote.weight` says."""
+        if not (self.reads_choices and self.follows_majority) or self.threshold is not None:
+            return
+        for votes in _MAJORITIES:
+            for options in (_OPTIONS, _OPTIONS[::-1]):
+                decision = decide(_cast(votes, options), rule=rule, options=_OPTIONS)
+                assert decision.winner == options[0], (
+                    f"{votes[0]} of {sum(votes)} choose {options[0]!r}, but the decision is {_shown(decision)}. Count "
+                    "each vote with its `vote.weight`: equal ballots are one vote. If the rule needs a larger share, "
+                    "set `threshold`; if it follows something else, set follows_majority = False"
+                )
+
+    def test_its_threshold_is_exact(self, rule: Rule) -> None:
+        """A rule with a threshold declares it; an option with exactly this share wins only under "at least"."""
+        if not self.reads_choices:
+            return
+        if self.threshold is None:
+            for votes in _PLURALITIES if self.follows_majority else ():
+                decision = decide(_cast(votes), rule=rule, options=_OPTIONS)
+                assert decision.winner is not None or decision.is_tie, (
+                    f"nobody wins with {votes[0]} of {sum(votes)} votes: set `threshold` to the share that wins"
+                )
+            return
+        kind, share = self.threshold
+        most, whole = share.numerator, share.denominator
+        for times in (2, 3):
+            for more in (-1, 0, 1) if most < whole else (-1, 0):
+                count, others = most * times + more, (whole - most) * times - more
+                votes = (count, (others + 1) // 2, others // 2)
+                enough = count > most * times or (count == most * times and kind == "at least")
+                for ballots, weights in ((_cast(votes), None), (_cast(map(bool, votes)), [*filter(None, votes)])):
+                    decision = decide(ballots, rule=rule, options=_OPTIONS, weights=weights)
+                    assert (decision.winner == "tea") == enough, (
+                        f"{count} of {sum(votes)} votes are {'' if enough else 'not '}{kind} {share}, "
+                        f"but the decision is {_shown(decision)}"
+                    )
+
+    def test_two_options_with_equal_ballots_tie(self, rule: Rule) -> None:
+        """If two options have equally many votes, neither of them wins alone, if the rule is neutral."""
+        if not (self.reads_choices and self.is_neutral):
+            return
+        for votes in _TIES:
+            for options in (_OPTIONS, _OPTIONS[::-1]):
+                for ballots in (_cast(votes, options), _cast(votes, options)[::-1]):
+                    decision = decide(ballots, rule=rule, options=_OPTIONS)
+                    first, second = (option in decision.winners for option in options[:2])
+                    assert first == second, (
+                        f"{options[0]!r} and {options[1]!r} have {votes[0]} of {sum(votes)} votes each, "
+                        f"but the decision is {_shown(decision)}; return both as leaders"
+                    )
+
+    def test_a_weight_counts_as_so_many_ballots(self, rule: Rule) -> None:
+        """A ballot of weight 3 decides like three equal ballots; multiplying all weights changes nothing."""
+        for ballots, weights in _WEIGHED:
+            repeated = [ballot for ballot, weight in zip(ballots, weights, strict=True) for _ in range(weight)]
+            expected = decide(repeated, rule=rule, options=_OPTIONS)
+            for factor in (Fraction(1), Fraction(3), Fraction(1, 3)):
+                scaled = [weight * factor for weight in weights]
+                decision = decide(ballots, rule=rule, options=_OPTIONS, weights=scaled)
+                assert (decision.winners, set(decision.tied)) == (expected.winners, set(expected.tied)), (
+                    f"weights {weights} of {ballots} times {factor}: the decision is {_shown(decision)}, "
+                    f"but with as many equal ballots it is {_shown(expected)}; count `vote.weight`, not ballots"
+                )
+
+
+def _shown(decision: Decision) -> str:
+    tie = f"a tie of {', '.join(decision.tied)}" if decision.tied else "that nobody wins"
+    return f"{tie} ({decision.why})" if decision.winner is None else repr(decision.winner)

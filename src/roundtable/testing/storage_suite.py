@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from roundtable._core.owner import current_owner
@@ -485,6 +486,93 @@ class _ReopenLaws:
                 await storage.read(session.id)
         finally:
             await reopened.aclose()
+
+    async def test_closing_loses_nothing(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """All events that were appended before a storage is closed can be read after it is opened again."""
+        if reopen is None:
+            return
+        session = record()
+        token = await started(storage, session, round_start(session.id))
+        for slot in range(3):
+            await storage.append(session.id, None, token, [answered(session.id, slot)])
+        stored, listed = await storage.read(session.id), await storage.list(SessionFilter())
+        await storage.aclose()
+        reopened = await reopen()
+        try:
+            assert await reopened.read(session.id) == stored, "an append returned before its events were durable"
+            assert await reopened.list(SessionFilter()) == listed
+            assert await reopened.append(session.id, 4, token, [answered(session.id, 9)]) == 5
+        finally:
+            await reopened.aclose()
+
+    async def test_tokens_grow_across_objects(
+        self, storage: Storage, clock: ManualClock, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """A new token is larger than all earlier tokens of its session, whichever object or process gave them."""
+        if reopen is None:
+            return
+        session = record()
+        await storage.create(session)
+        tokens: list[int] = []
+
+        async def take(from_storage: Storage, name: str) -> None:
+            tokens.append((await from_storage.lease(session.id, owner_elsewhere(name), 15)).token)
+            assert tokens == sorted(set(tokens)), (
+                f"tokens must grow: {tokens}; store the last token, do not count objects"
+            )
+            for earlier in tokens[:-1]:
+                with pytest.raises(LeaseLost):
+                    await from_storage.append(session.id, 0, earlier, [answered(session.id)])
+
+        opened = await reopen()
+        try:
+            for number, each in enumerate((storage, opened, storage, storage, opened)):
+                await take(each, f"owner {number}")
+                clock.move(15)
+        finally:
+            await opened.aclose()
+        await storage.aclose()
+        opened = await reopen()
+        try:
+            await take(opened, "after closing")
+            await opened.lease(session.id, owner_elsewhere("after closing"), 0)
+            await opened.delete(session.id)
+            await opened.create(session)
+            await take(opened, "after deleting")
+        finally:
+            await opened.aclose()
+
+    async def test_a_reader_sees_the_whole_of_an_append_or_nothing(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """While an append is stored, neither this object nor another one reads only some of its events."""
+        session, size, seen = record(), 20, set[int]()
+        token = await started(storage, session)
+        other = storage if reopen is None else await reopen()
+        done = anyio.Event()
+
+        async def watch(reader: Storage) -> None:
+            while not done.is_set():
+                seen.add(len(await numbers(reader, session.id)))
+                await anyio.lowlevel.checkpoint()
+
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(watch, storage)
+                group.start_soon(watch, other)
+                for number in range(1, 5):
+                    events = [answered(session.id, slot, round=number) for slot in range(size)]
+                    await storage.append(session.id, None, token, events)
+                done.set()
+        finally:
+            if other is not storage:
+                await other.aclose()
+        partial = sorted(count for count in seen if count % size)
+        assert not partial, (
+            f"each append stores {size} events, but a reader saw {partial}; store them in one transaction"
+        )
 
 
 class StorageSuite(LogLaws, LeaseLaws, ListLaws, SearchLaws, NoticeLaws, _ValueLaws, _ReopenLaws, Suite):

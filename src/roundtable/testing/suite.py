@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
+import signal
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, TypeVar
 
@@ -16,16 +19,19 @@ from packaging.version import Version
 from roundtable._version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator, Iterator
+    from types import FrameType
 
     from hypothesis import settings
 
 __all__ = [
     "LIMIT_S",
+    "EndlessLawError",
     "NewLawWarning",
     "Suite",
     "at_once",
     "drawn_law",
+    "ends_within",
     "laws_of",
     "new_law",
     "refuse_waiting",
@@ -46,8 +52,16 @@ LIMIT_S: Final = 10.0
 """Seconds that a pure function may take in total; a longer time counts as endless."""
 
 
+_GRACE_S: Final = 5.0
+"""Seconds for which a law may end by itself after it was cancelled, before it is interrupted."""
+
+
 BLOCKED_S: Final = 0.25
 """Seconds for which a call may block the event loop, even on a busy machine."""
+
+
+class EndlessLawError(BaseException):
+    """A law did not end in time. Not an `Exception`: neither a plugin nor hypothesis may catch it and go on."""
 
 
 class NewLawWarning(UserWarning):
@@ -94,14 +108,56 @@ class Suite:
     A subclass that replaces a law, or sets it to `None`, raises an error. To exclude a law for now, define it again in
     the subclass and mark it with `@pytest.mark.xfail(reason="...")`.
 
+    A law that does not end within `law_s` seconds fails, and all later laws of the class fail at once.
+
     Raises:
         TypeError: Laws are removed or replaced; the message lists them.
     """
 
     pytestmark: ClassVar[list[pytest.MarkDecorator]] = [pytest.mark.anyio]
+    law_s: ClassVar[float] = 45.0
+    """Seconds that one law may take. Raise it if the plugin calls something slow, such as a distant database."""
+    _endless: ClassVar[str | None] = None
+
+    @pytest.fixture(autouse=True)
+    def law_ends(self, request: pytest.FixtureRequest) -> Generator[None]:
+        """Stop a law that computes or blocks without end."""
+        self.fail_after_endless_law()
+        what = f"{request.node.name} did not end within {self.law_s:g} s; something computes or blocks without end"
+        # Between the law and the end of this fixture, pytest reports: that must not be interrupted.
+        with ends_within(self.law_s + _GRACE_S, what, self.fail_later_laws, inside="pytest_pyfunc_call"):
+            yield
+
+    def refuse_waiting(self, call: Callable[[], object]) -> None:
+        """Fail early, and fail all later laws, if a pure function waits or never ends."""
+        self.fail_after_endless_law()
+        try:
+            refuse_waiting(call)
+        except AssertionError as error:
+            self.fail_later_laws(str(error))
+            raise
+
+    @classmethod
+    def endless_law(cls) -> str | None:
+        """Return why an earlier law of the class never ended; `None` if all ended."""
+        return cls._endless
+
+    def fail_after_endless_law(self) -> None:
+        """Fail if an earlier law of the class never ended."""
+        if self._endless is not None:
+            pytest.fail(f"not tried, because of another law: {self._endless}")
+
+    @classmethod
+    def fail_later_laws(cls, why: str) -> None:
+        """Fail all later laws of this class at once, with a reason."""
+        cls._endless = why
 
     def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
+        if cls.__module__.startswith("roundtable.testing."):
+            for name, law in laws_of(cls).items():
+                if inspect.iscoroutinefunction(law):
+                    setattr(cls, name, _cancelled_in_time(law))
         changed = [
             name
             for name, law in laws_of(cls).items()
@@ -126,6 +182,75 @@ def laws_of(cls: type) -> dict[str, object]:
                 if name.startswith("test_"):
                     laws.setdefault(name, law)
     return laws
+
+
+def _cancelled_in_time(law: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+    """Return an `async` law that is cancelled after `law_s` seconds, and then fails."""
+
+    @wraps(law)
+    async def run(self: Suite, *args: object, **keywords: object) -> object:
+        try:
+            with anyio.move_on_after(self.law_s):
+                return await law(self, *args, **keywords)
+        except (EndlessLawError, BaseExceptionGroup) as error:
+            # The runner of the tests ends if anything but an `Exception` reaches it.
+            if isinstance(error, BaseExceptionGroup) and error.subgroup(EndlessLawError) is None:
+                raise
+            raise AssertionError(self.endless_law()) from error
+        why = f"{law.__name__} did not end within {self.law_s:g} s; something waits without end"
+        self.fail_later_laws(why)
+        raise AssertionError(why)
+
+    return run
+
+
+@contextmanager
+def ends_within(
+    limit_s: float, what: str, note: Callable[[str], object] = str, *, inside: str | None = None
+) -> Generator[None]:
+    """Interrupt the code of a block that runs too long; only in the main thread, and not on Windows.
+
+    Args:
+        limit_s: Seconds that the block may take.
+        what: The message.
+        note: Function that is called with the message first.
+        inside: Name of a function; if set, the code is interrupted only inside a call of this function.
+
+    Raises:
+        EndlessLawError: The block took longer.
+
+    Example:
+        >>> with ends_within(60, "the sum took too long"):
+        ...     1 + 1
+        2
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        if inside is not None and not any(caller.f_code.co_name == inside for caller in _callers(frame)):
+            return
+        note(what)
+        raise EndlessLawError(what)
+
+    start_s = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, stop)
+    # Again and again, since a plugin may catch everything.
+    left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, limit_s, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left_s:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, left_s - (time.monotonic() - start_s)), interval_s)
+
+
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def _is_excused(test: object) -> bool:

@@ -8,20 +8,21 @@ import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import anyio
 
 from roundtable._core.eventloop import as_exception
 from roundtable._core.functions import call_function, is_async
+from roundtable._core.waits import Wait, reported
 from roundtable.tools.definition import failed_result, is_external_interrupt
 
 if TYPE_CHECKING:
-    from roundtable.protocols import Tool
+    from roundtable.protocols import FollowsApprovals, Tool
     from roundtable.tools.definition import ToolTurn
-    from roundtable.types import JsonObject, ToolResult
+    from roundtable.types import JsonObject, ToolCall, ToolResult
 
-__all__ = ["MOST_REASON_CHARS", "Approver", "ToolRequest", "readable", "refusal"]
+__all__ = ["MOST_REASON_CHARS", "Approver", "CallOrigin", "ToolRequest", "readable", "refusal"]
 
 logger: logging.Logger = logging.getLogger("roundtable.tools")
 
@@ -54,6 +55,20 @@ class ToolRequest:
     """Tenant that owns the session, such as the user of a server."""
     topic: str = ""
     """Question of the debate."""
+    call_id: str = ""
+    """Id of the call, as in the events `agent_tool_call` (`tool_call.id`), `approval_requested` and `agent_tool_result`
+    (`tool_call_id`); unique within the turn; empty outside of a turn."""
+
+
+class CallOrigin(NamedTuple):
+    """Where a tool call comes from: the call of the model, and who follows the turn."""
+
+    call: ToolCall
+    """The call, with its id."""
+    step: int
+    """Number of the model call within the turn, from 1."""
+    listener: FollowsApprovals | None = None
+    """Listener that learns whether the call waits for approval."""
 
 
 Approver: TypeAlias = Callable[[ToolRequest], "bool | str | Awaitable[bool | str]"]
@@ -86,10 +101,23 @@ def _visible(char: str) -> str:
     return json.dumps(char)[1:-1] if is_hidden and char != "\n" else char
 
 
-async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: ToolTurn | None) -> ToolResult | None:
+async def refusal(
+    approve: Approver,
+    tool: Tool,
+    tool_input: JsonObject,
+    turn: ToolTurn | None,
+    origin: CallOrigin | None = None,
+) -> ToolResult | None:
     """Ask for approval of a call. Return `None` if the call is allowed, else the failed result for the agent.
 
     If the approver raises an error or returns an unexpected value, the call is refused.
+
+    Args:
+        approve: The approver.
+        tool: The tool.
+        tool_input: Arguments of the call.
+        turn: The turn in which the tool is called; `None` outside of a turn.
+        origin: Where the call comes from; its listener is notified before the approver is asked, and of the decision.
     """
     definition = tool.definition
     context = None if turn is None else turn.context
@@ -102,18 +130,29 @@ async def refusal(approve: Approver, tool: Tool, tool_input: JsonObject, turn: T
         round=0 if context is None else context.current_round,
         tenant="default" if context is None else context.tenant,
         topic="" if context is None else context.topic,
+        call_id="" if origin is None else origin.call.id,
     )
+    listener = None if origin is None else origin.listener
+    if listener is not None and origin is not None:
+        await listener.approval_requested(origin.step, origin.call)
+    verdict = await _verdict(approve, request)
+    allowed = verdict is True
+    reason = verdict[:MOST_REASON_CHARS] if isinstance(verdict, str) and verdict else None
+    if listener is not None and origin is not None:
+        await listener.approval_decided(origin.step, origin.call, allowed=allowed, reason=reason)
+    return None if allowed else failed_result(f"not approved: {reason}" if reason else "not approved")
+
+
+async def _verdict(approve: Approver, request: ToolRequest) -> object:
+    """Return what the approver decided; the reason for a refusal if it failed."""
     try:
-        verdict = await _ask(approve, request)
+        wait = Wait("approval", f"somebody to approve a call of {request.tool_name}")
+        return await reported(partial(_ask, approve, request), wait)
     except BaseException as error:  # the approver is the caller's code; an error in it must not allow a call
         if is_external_interrupt(error):
             raise
-        logger.exception("the approver of tool calls failed", extra={"tool": definition.name})
-        return failed_result(f"not approved: nobody could be asked ({type(error).__name__})")
-    if verdict is True:
-        return None
-    reason = f": {verdict[:MOST_REASON_CHARS]}" if isinstance(verdict, str) and verdict else ""
-    return failed_result(f"not approved{reason}")
+        logger.exception("the approver of tool calls failed", extra={"tool": request.tool_name})
+        return f"nobody could be asked ({type(error).__name__})"
 
 
 async def _ask(approve: Approver, request: ToolRequest) -> object:

@@ -25,6 +25,7 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
+from roundtable._core.arguments import explains_arguments
 from roundtable._core.functions import is_async
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError
@@ -125,6 +126,7 @@ def tool(
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
+@explains_arguments
 def tool(
     function: Callable[P, R] | None = None,
     /,

@@ -61,8 +61,8 @@ class Evidence(Value):
     """Name of the agent, as others see it."""
     evidence: str
     """The statement."""
-    confidence: Share
-    """Confidence that the agent reported, in [0, 1]."""
+    confidence: Share | None
+    """Confidence that the agent reported, in [0, 1]; `None` if none is stated."""
 
 
 class SessionData(Value):

@@ -116,7 +116,7 @@ class _NoInput(Value):
 class _VisiblePosition(Value):
     agent_name: str
     position: str
-    confidence: Share
+    confidence: Share | None
 
 
 class _ContextOutput(Value):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.protocols import AgentToolkit, ChatModel, Tool
-    from roundtable.tools.approval import Approver
+    from roundtable.tools.approval import Approver, CallOrigin
     from roundtable.tools.definition import ModelCall
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
     from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
@@ -57,6 +57,10 @@ __all__ = [
 
 _MAX_FAULTS: Final = 5
 _MAX_DEPTH: Final = 32
+_MAX_STEPS: Final = 20_000
+"""Most parts of a schema that are applied to arguments; a part counts at each value to which it applies."""
+_OPTIONS_PER_STEP: Final = 20
+"""Number of options of an `enum`, or of required names, that count as one step."""
 
 _MAX_SESSIONS: Final = 256
 _WITHOUT_APPROVAL: Final = (GetContext, SubmitResponse, RequestContext)
@@ -88,16 +92,31 @@ def misfits(value: object, schema: Mapping[str, Any]) -> str:
         ('', 'n: must be integer', 'n: is missing')
     """
     faults: list[str] = []
-    # A schema of a third party may be invalid, such as a length that is not a number; the tool must check the rest.
+    # A schema of a third party may be invalid, such as a length that is not a number, or may need endless steps; the
+    # tool must check the rest.
     with contextlib.suppress(TypeError, ValueError, AttributeError, KeyError, ArithmeticError, RecursionError):
-        faults.extend(itertools.islice(_faults(value, schema, "", schema, _MAX_DEPTH), _MAX_FAULTS))
+        faults.extend(itertools.islice(_faults(value, schema, "", _Check(schema), _MAX_DEPTH), _MAX_FAULTS))
     return "; ".join(faults)
 
 
-def _faults(value: object, schema: object, path: str, root: Mapping[str, Any], depth: int) -> Iterator[str]:
+@dataclass(slots=True)
+class _Check:
+    """A check of arguments: the whole schema, and the steps that are left."""
+
+    root: Mapping[str, Any]
+    steps: int = _MAX_STEPS
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise ValueError
+
+
+def _faults(value: object, schema: object, path: str, check: _Check, depth: int) -> Iterator[str]:
+    check.spend(1)
     if schema is False:
         yield _fault_at(path, "is not allowed")
-    schema = _resolve(schema, root)
+    schema = _resolve(schema, check)
     if not isinstance(schema, Mapping) or depth == 0:
         return
     types = schema.get("type")
@@ -106,23 +125,25 @@ def _faults(value: object, schema: object, path: str, root: Mapping[str, Any], d
         if not any(name not in _TYPE_CHECKS or _TYPE_CHECKS[name](value) for name in allowed):
             yield _fault_at(path, f"must be {' or '.join(allowed)}")
             return
+    check.spend(len(schema.get("enum", ())) // _OPTIONS_PER_STEP)
     if "enum" in schema and not any(_equal(value, option) for option in schema["enum"]):
         yield _fault_at(path, f"must be one of {', '.join(map(repr, schema['enum']))[:200]}")
     if "const" in schema and not _equal(value, schema["const"]):
         yield _fault_at(path, f"must be {schema['const']!r}")
     if isinstance(value, dict):
-        yield from _object_faults(value, schema, path, root, depth)
+        yield from _object_faults(value, schema, path, check, depth)
     elif isinstance(value, list):
-        yield from _array_faults(value, schema, path, root, depth)
+        yield from _array_faults(value, schema, path, check, depth)
     else:
         yield from _bound_faults(value, schema, path)
-    yield from _choice_faults(value, schema, path, root, depth)
+    yield from _choice_faults(value, schema, path, check, depth)
 
 
 def _object_faults(
-    value: dict[str, object], schema: Mapping[str, Any], path: str, root: Mapping[str, Any], depth: int
+    value: dict[str, object], schema: Mapping[str, Any], path: str, check: _Check, depth: int
 ) -> Iterator[str]:
     properties = schema.get("properties", {})
+    check.spend(len(schema.get("required", ())) // _OPTIONS_PER_STEP)
     for name in schema.get("required", ()):
         if name not in value:
             yield _fault_at(f"{path}.{name}", "is missing")
@@ -130,13 +151,13 @@ def _object_faults(
     for name, inner in value.items():
         inner_path = f"{path}.{name[:80]}"
         if name in properties:
-            yield from _faults(inner, properties[name], inner_path, root, depth - 1)
+            yield from _faults(inner, properties[name], inner_path, check, depth - 1)
         elif "patternProperties" not in schema:
-            yield from _faults(inner, additional, inner_path, root, depth - 1)
+            yield from _faults(inner, additional, inner_path, check, depth - 1)
 
 
 def _array_faults(
-    value: list[object], schema: Mapping[str, Any], path: str, root: Mapping[str, Any], depth: int
+    value: list[object], schema: Mapping[str, Any], path: str, check: _Check, depth: int
 ) -> Iterator[str]:
     if len(value) < schema.get("minItems", 0):
         yield _fault_at(path, f"needs at least {schema['minItems']} items")
@@ -144,7 +165,7 @@ def _array_faults(
         yield _fault_at(path, f"takes at most {schema['maxItems']} items")
     if "prefixItems" not in schema:
         for index, inner in enumerate(value):
-            yield from _faults(inner, schema.get("items", True), f"{path}.{index}", root, depth - 1)
+            yield from _faults(inner, schema.get("items", True), f"{path}.{index}", check, depth - 1)
 
 
 def _bound_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
@@ -164,24 +185,23 @@ def _bound_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterat
             yield _fault_at(path, f"must be below {schema['exclusiveMaximum']}")
 
 
-def _choice_faults(
-    value: object, schema: Mapping[str, Any], path: str, root: Mapping[str, Any], depth: int
-) -> Iterator[str]:
+def _choice_faults(value: object, schema: Mapping[str, Any], path: str, check: _Check, depth: int) -> Iterator[str]:
     for inner in schema.get("allOf", ()):
-        yield from _faults(value, inner, path, root, depth - 1)
+        yield from _faults(value, inner, path, check, depth - 1)
     for keyword in ("anyOf", "oneOf"):
         branches: Sequence[object] = schema.get(keyword, ())
-        faults = [next(_faults(value, branch, path, root, depth - 1), None) for branch in branches]
+        faults = [next(_faults(value, branch, path, check, depth - 1), None) for branch in branches]
         if branches and None not in faults:
             yield max((fault for fault in faults if fault), key=len)
 
 
-def _resolve(schema: object, root: Mapping[str, Any]) -> object:
+def _resolve(schema: object, check: _Check) -> object:
     """Resolve references within the schema; an unknown reference allows everything."""
     for _ in range(_MAX_DEPTH):
         if not isinstance(schema, Mapping) or "$ref" not in schema:
             return schema
-        target: object = root
+        check.spend(1)
+        target: object = check.root
         for step in filter(None, str(schema["$ref"]).removeprefix("#").split("/")):
             target = target.get(step) if isinstance(target, Mapping) else None
         schema = target
@@ -397,14 +417,20 @@ class DefaultAgentToolkit:
         """Run a tool. An unknown name, invalid arguments, an error or a timeout becomes a failed result."""
         return (await self.call(name, tool_input)).result
 
-    async def call(self, name: str, tool_input: JsonObject) -> ToolOutcome:
-        """Run a tool, and return the times of the call with its result."""
+    async def call(self, name: str, tool_input: JsonObject, origin: CallOrigin | None = None) -> ToolOutcome:
+        """Run a tool, and return the times of the call with its result.
+
+        Args:
+            name: Name of the tool.
+            tool_input: Arguments of the call.
+            origin: The model's call, and the listener that learns whether it waits for approval.
+        """
         tool = self._tools_of_turn().get(name)
         if tool is None:
             return ToolOutcome(
                 failed_result(f"Tool not found: {_printable(name)}"), cached=False, started_at=utc_now(), duration_s=0.0
             )
-        refused = await self._refusal(tool, tool_input)
+        refused = await self._refusal(tool, tool_input, origin)
         start_s, started_at, cached = time.monotonic(), utc_now(), False  # waiting for approval is not the tool's time
         if refused is not None:
             result = refused
@@ -417,14 +443,14 @@ class DefaultAgentToolkit:
             result = await call_tool(tool, tool_input)
         return ToolOutcome(result, cached, started_at, time.monotonic() - start_s)
 
-    async def _refusal(self, tool: Tool, tool_input: JsonObject) -> ToolResult | None:
+    async def _refusal(self, tool: Tool, tool_input: JsonObject, origin: CallOrigin | None) -> ToolResult | None:
         """Return a failed result if a tool must not be called, or `None`; each agent's call needs its own approval."""
         if is_too_deep(tool_input):
             return failed_result(f"the arguments are {TOO_DEEP}")
         if fault := misfits(tool_input, tool.definition.parameters):
             return failed_result(f"the arguments do not fit: {fault}")
         if self._approve is not None and not isinstance(tool, _WITHOUT_APPROVAL):
-            return await refusal(self._approve, tool, tool_input, self._turn)
+            return await refusal(self._approve, tool, tool_input, self._turn, origin)
         return None
 
     def _tools_of_turn(self) -> dict[str, Tool]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         AgentInfo,
         AIProvider,
         BatchOptions,
+        Breaker,
         GeneratedPerspective,
         ModelProfile,
         Persona,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         ImageResult,
         PlanAnswer,
         RankingAnswer,
+        Reading,
         RoleViolation,
         ScoresAnswer,
         Stance,
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
         ForkOrigin,
         ModeName,
         PluginUse,
+        ProviderWait,
         Roster,
         RosterEntry,
         RoundRecord,
@@ -136,6 +139,8 @@ if TYPE_CHECKING:
         AgentStart,
         AgentToolCall,
         AgentToolResult,
+        ApprovalDecided,
+        ApprovalRequested,
         ConsensusMeasured,
         ContextRequested,
         Control,
@@ -160,6 +165,8 @@ if TYPE_CHECKING:
         SummarizerChunk,
         SummarizerStart,
         SynthesisComplete,
+        Waiting,
+        WaitReason,
         durable_event,
         sse_event_id,
     )
@@ -228,10 +235,13 @@ __all__ = [
     "AnyPerspective",
     "AnyTurn",
     "ApprovalAnswer",
+    "ApprovalDecided",
+    "ApprovalRequested",
     "Attachment",
     "AttachmentInfo",
     "BallotAnswer",
     "BatchOptions",
+    "Breaker",
     "Budget",
     "BuiltinMode",
     "BuiltinRule",
@@ -320,8 +330,10 @@ __all__ = [
     "PlanAnswer",
     "PluginUse",
     "ProviderConfig",
+    "ProviderWait",
     "RankingAnswer",
     "RateLimit",
+    "Reading",
     "Retry",
     "RetryKind",
     "RetryPolicy",
@@ -374,6 +386,8 @@ __all__ = [
     "VerificationHint",
     "Visible",
     "VoteReport",
+    "WaitReason",
+    "Waiting",
     "durable_event",
     "sse_event_id",
     "utc_now",
@@ -381,13 +395,13 @@ __all__ = [
 
 _NAMES = {
     "agents": (
-        "AIProvider AgentConfig AgentHealth AgentId AgentInfo BatchOptions GeneratedPerspective ModelProfile Persona "
-        "Perspective ProviderConfig RetryKind RetryPolicy"
+        "AIProvider AgentConfig AgentHealth AgentId AgentInfo BatchOptions Breaker GeneratedPerspective ModelProfile "
+        "Persona Perspective ProviderConfig RetryKind RetryPolicy"
     ),
     "answers": (
         "AgentResponse Answer AnswerKind ApprovalAnswer BallotAnswer Citation Claim ClaimEvidence Comparison "
-        "ContextRequest ContextResult ImageResult PlanAnswer RankingAnswer RoleViolation ScoresAnswer Stance "
-        "TextAnswer ToolCallRecord TurnKey"
+        "ContextRequest ContextResult ImageResult PlanAnswer RankingAnswer Reading RoleViolation ScoresAnswer "
+        "Stance TextAnswer ToolCallRecord TurnKey"
     ),
     "attachments": "Attachment AttachmentInfo",
     "base": (
@@ -406,15 +420,16 @@ _NAMES = {
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
         "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "
-        "BuiltinMode BuiltinRule ForkOrigin ModeName PluginUse Roster RosterEntry RoundRecord RoundResult RuleName "
-        "SCHEMA_VERSION Seat Session SessionRecord SessionStatus Topic Turn TurnResult"
+        "BuiltinMode BuiltinRule ForkOrigin ModeName PluginUse ProviderWait Roster RosterEntry RoundRecord RoundResult "
+        "RuleName SCHEMA_VERSION Seat Session SessionRecord SessionStatus Topic Turn TurnResult"
     ),
     "events": (
         "AgentComplete AgentError AgentResponseChunk AgentStart AgentToolCall AgentToolResult "
+        "ApprovalDecided ApprovalRequested "
         "ConsensusMeasured ContextRequested Control ControlAction ConversationComplete ConversationStart "
         "DebateComplete DebateError DebateExit DebateStart DurableEvent Event EventBase InitiatorComplete "
         "InitiatorStart InitiatorToolCall LiveEvent Retry RoundComplete RoundStart RunningCalls "
-        "SummarizerChunk SummarizerStart SynthesisComplete durable_event sse_event_id"
+        "SummarizerChunk SummarizerStart SynthesisComplete WaitReason Waiting durable_event sse_event_id"
     ),
     "layers": (
         "ActionRecommendation ActionRecommendationType AgentResponseSummary ConfidenceChange Conflict "

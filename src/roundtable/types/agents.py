@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    GetJsonSchemaHandler,
-    SerializationInfo,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from roundtable._core.arguments import explains_arguments
 from roundtable.errors import ConfigurationError
-from roundtable.types.base import JsonValue, NativeSearch, NonEmpty, SearchProfile, Value, as_named
+from roundtable.types.argument_value import ArgumentValue
+from roundtable.types.base import JsonValue, KeepsNulls, NativeSearch, NonEmpty, SearchProfile, Value, as_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from pydantic.json_schema import JsonSchemaValue
-    from pydantic_core import CoreSchema
 
 __all__ = [
     "AIProvider",
@@ -33,6 +25,7 @@ __all__ = [
     "AgentInfo",
     "AgentProfile",
     "BatchOptions",
+    "Breaker",
     "ErrorAction",
     "GeneratedPerspective",
     "InputKind",
@@ -51,6 +44,7 @@ continues, `abort` ends the run."""
 
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MAX_STEPS: Final = 50
+_MOST_CALLS: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -128,7 +122,7 @@ AgentId: TypeAlias = Annotated[
 """One to 128 characters without white space or control characters."""
 
 
-class Persona(Value):
+class Persona(ArgumentValue):
     """A point of view from which an agent speaks; plain data."""
 
     name: NonEmpty
@@ -137,7 +131,7 @@ class Persona(Value):
     """What is important to this persona, in a sentence."""
 
 
-class Perspective(Value):
+class Perspective(ArgumentValue):
     """A subject area for one agent of an expert panel."""
 
     name: NonEmpty
@@ -163,7 +157,7 @@ RetryKind: TypeAlias = Literal["rate_limit", "network", "timeout", "answer"]
 """Kinds of failures: a rate limit, a failure of the network or server, a time-out, or an unusable answer."""
 
 
-class RetryPolicy(Value):
+class RetryPolicy(ArgumentValue):
     """How often a model call is tried; replaces the gateway's default.
 
     If the provider requests a wait, that wait replaces the delay set here. No wait exceeds the deadline of the call.
@@ -184,7 +178,7 @@ class RetryPolicy(Value):
     billed."""
 
 
-class AgentConfig(Value):
+class AgentConfig(ArgumentValue, KeepsNulls):
     """Configuration from which one agent is built.
 
     Example:
@@ -218,20 +212,6 @@ class AgentConfig(Value):
     search: NativeSearch | bool | None = None
     """Web search by the agent's provider. `False` turns it off. `True` uses the options of the provider and the table,
     and options set here replace those. `None` uses the table's setting."""
-
-    @model_serializer(mode="wrap")
-    def _serialize(self, serialize_fields: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
-        """Keep `temperature: null` even if other nulls are left out: a missing temperature is read as 0.7."""
-        data: dict[str, Any] = serialize_fields(self)
-        if self.temperature is None and info.exclude_none:
-            data["temperature"] = None
-        return data
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the fields also in the schema of the serialized form, which would otherwise be just "an object"."""
-        fields: Any = {name: value for name, value in core_schema.items() if name != "serialization"}
-        return super().__get_pydantic_json_schema__(fields, handler)
 
 
 InputKind: TypeAlias = Literal["image", "pdf"]
@@ -293,6 +273,60 @@ class ModelProfile(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Breaker:
+    """When calls to a provider stop for a while, because too many of them fail; see `ProviderConfig.breaker`.
+
+    A call counts once, when it ends, with all its retries. It fails if the cause is temporary and the provider's: a
+    network error, a status of 500 and above, a time-out, an unusable answer. Rate limits and refused requests do not
+    count. Whatever the numbers are, calls stop at once if the provider is certainly down: its host is unknown, its
+    certificate is refused, or it refuses the connections of two tries of one call.
+
+    Raises:
+        ConfigurationError: A number is out of its range.
+
+    Example:
+        >>> Breaker().share, Breaker().min_calls
+        (0.5, 20)
+        >>> Breaker(failures=5, window_s=60).failures  # five failures in a minute, however many calls succeed
+        5
+    """
+
+    failures: int | None = None
+    """Number of failed calls within `window_s` seconds that stops further calls, in [1, 1000]. If it is set, `share`
+    and `min_calls` do not apply."""
+    window_s: float = 60.0
+    """Seconds for which a call counts, above 0. Of more than 1000 calls, the newest 1000 count."""
+    share: float = 0.5
+    """Share of failed calls that stops further calls, in (0, 1]."""
+    min_calls: int = 20
+    """Least number of calls that must have ended before `share` applies, in [1, 1000]."""
+    recovery_s: float = 60.0
+    """Seconds until one call tests whether the provider is back, above 0."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ConfigurationError: A number is out of its range.
+        """
+        for name, number, most in (
+            ("failures", 1 if self.failures is None else self.failures, _MOST_CALLS),
+            ("min_calls", self.min_calls, _MOST_CALLS),
+        ):
+            if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+                raise ConfigurationError(f"Breaker.{name} must be a whole number from 1 to {most}, not {number!r}")
+        for name, seconds, highest in (
+            ("window_s", self.window_s, math.inf),
+            ("recovery_s", self.recovery_s, math.inf),
+            ("share", self.share, 1),
+        ):
+            is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+            if not is_number or not 0 < seconds <= highest or math.isinf(seconds):
+                what = "above 0 and at most 1" if name == "share" else "of seconds above 0"
+                raise ConfigurationError(f"Breaker.{name} must be a number {what}, not {seconds!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
     """Options for calls that are sent to the provider in batches; see `ProviderConfig.batch`.
 
@@ -314,6 +348,7 @@ class BatchOptions:
     user's data folder."""
 
 
+@explains_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderConfig:
     """Settings for one provider that replace its defaults. Not a JSON value: it may contain a secret and a live client.
@@ -326,7 +361,8 @@ class ProviderConfig:
     api_key: str | None = field(default=None, repr=False)
     """Secret key; `None` reads the provider's environment variable."""
     base_url: str | None = None
-    """Root of the API; plain http is accepted only for loopback addresses."""
+    """Root of the API. Plain http is accepted for loopback addresses and, if no key is sent, for hosts on a local
+    network: private addresses, and names without dots such as `http://ollama:11434/v1`."""
     client: object | None = field(default=None, repr=False)
     """Your own `httpx.AsyncClient`; the library uses it unchanged and never closes it. For `human`, it is the function
     that asks a person, as in `roundtable.providers.HumanModel`."""
@@ -338,10 +374,14 @@ class ProviderConfig:
     depends on the model size."""
     retry: RetryPolicy | None = field(default=None, repr=False)
     """How often a call is tried; `None` uses the gateway's default. A policy of the agent has priority."""
+    breaker: Breaker | None = field(default_factory=Breaker, repr=False)
+    """When calls stop for a while because too many fail, for each address and model; also whether a refused key is not
+    used for 15 minutes. `None` turns both off, so that every call is made."""
     requests_per_minute: float | Literal["auto"] | None = field(default="auto", repr=False)
     """Calls per minute, above 0, for each key and model; further calls wait for at most 60 seconds. `"auto"` uses the
-    provider's default until response headers state the limit of the key: 50 for `anthropic`, 60 for `openai` and
-    `google`, 20 for `perplexity`, no limit for others. `None` sets no limit."""
+    limit that response headers state for the key. Until then, the vendors' own addresses have a default: 50 for
+    `anthropic`, 60 for `openai` and `google`, 20 for `perplexity`. Other servers, such as one on this machine or at a
+    `base_url` of your own, have none. `None` sets no limit."""
     tokens_per_minute: float | None = field(default=None, repr=False)
     """Tokens per minute that the provider allows, input and output together."""
     model: str | None = field(default=None, repr=False)
@@ -364,6 +404,21 @@ class ProviderConfig:
     """Whether the provider caches the prompts of turns with tools, so that each further call of a turn reads the prompt
     of the previous call from the cache. Only `anthropic` needs a request for that: writing to its cache costs a quarter
     more than plain input, and reading costs a tenth. Other providers cache by themselves or not at all."""
+
+    kind: str | None = field(default=None, repr=False)
+    """Provider whose API a named endpoint has, such as `"compatible"`. In `providers={"box-a":
+    ProviderConfig(kind="compatible", base_url=...)}`, `box-a` is a provider of its own, and `box-a:llama3` one of its
+    models. Its key is `api_key`, or the variable `ROUNDTABLE_BOX_A_API_KEY`; keys of other providers are never sent to
+    it. `None`: the name is that of an installed provider."""
+    allow_plain_http: bool = field(default=False, repr=False)
+    """Whether key and questions may be sent over plain http to any host. Others on the way can then read and change
+    them. `ROUNDTABLE_ALLOW_PLAIN_HTTP` allows it for all providers."""
+    proxy: str | None = field(default=None, repr=False)
+    """Address of the HTTP proxy for calls to the provider, such as `http://proxy.example.org:3128`, with user name and
+    password if it needs them. `None` uses that of `ROUNDTABLE_PROXY`, or no proxy. A client of your own has its own."""
+    trust_env: bool = field(default=False, repr=False)
+    """Whether `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` in the environment apply if `proxy` is not set.
+    They never apply to loopback addresses."""
 
     @property
     def batch_options(self) -> BatchOptions | None:

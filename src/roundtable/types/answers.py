@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAli
 
 from pydantic import Field
 
-from roundtable.types.base import JsonObject, JsonValue, NonEmpty, Share, Timestamp, Value, utc_now
+from roundtable.types.base import JsonObject, JsonValue, KeepsNulls, NonEmpty, Share, Timestamp, Value, utc_now
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -30,6 +30,7 @@ __all__ = [
     "ImageResult",
     "PlanAnswer",
     "RankingAnswer",
+    "Reading",
     "RoleViolation",
     "ScoresAnswer",
     "Stance",
@@ -148,7 +149,42 @@ class RoleViolation(Value):
     """Side that the answer took; `None` if it stated none."""
 
 
-class AgentResponse(Value):
+class Reading(Value):
+    """How an answer was read from the text that an agent wrote.
+
+    Example:
+        >>> from roundtable.reading import Asked, read_answer
+        >>> read_answer("I weighed both. The answer is **Porto**.", Asked("choice", ("Lisbon", "Porto"))).value
+        'Porto'
+    """
+
+    certainty: Literal["certain", "likely", "unread"]
+    """`certain`: the text can be read in one way only. `likely`: there is a reading, but a part of the text contradicts
+    it. `unread`: no answer was found, or several. Only a certain reading counts as an answer."""
+    rule: str
+    """Name of the rule that found the answer, such as `boxed` or `label`; the page *How answers are read* lists the
+    rules."""
+    value: str | None = None
+    """What was read: the option as the question spells it, a number in plain notation, `yes` or `no`, a formula, or a
+    text. `None` if nothing was found."""
+    place: Literal["reply", "choice", "bottom_line", "position"] = "reply"
+    """The part of the answer in which it was found; `reply` is the whole text of the agent."""
+    span: tuple[int, int] | None = None
+    """Start and end of the words that were read, in characters of that part; `None` if nothing was found."""
+    candidates: tuple[str, ...] = ()
+    """Other readings that were found in the text."""
+    points_to: str | None = None
+    """For a text that only points to an earlier answer: `you` for the agent's own one, else the name that the text
+    gives."""
+    source: TurnKey | None = None
+    """The turn of the earlier answer that the text points to, if exactly one was shown to the agent."""
+    asked_again: bool = False
+    """Whether the agent was asked once more with a closed question, because its first answer was not certain."""
+    version: int = 1
+    """Version of the reader's rules."""
+
+
+class AgentResponse(KeepsNulls):
     """A position with its reasoning, and with the confidence that the agent reports.
 
     Confidence is a claim of the agent, not a probability. It is a weight only if the decision rule uses it.
@@ -167,8 +203,9 @@ class AgentResponse(Value):
     """The agent's answer to the question, in a sentence or two."""
     reasoning: str = ""
     """Reasoning behind the position."""
-    confidence: Share = 0.5
-    """Reported confidence in [0, 1]; 0.5 if the agent reported none."""
+    confidence: Share | None = 0.5
+    """Reported confidence in [0, 1]; 0.5 if a model was asked for it and gave none. `None` if nobody asked, as in most
+    debates that other projects recorded: figures and rules then leave the answer's confidence out."""
     stance: Stance | None = None
     """Side that the agent took on a yes-or-no question, if it stated one."""
     choice: str | None = None
@@ -193,12 +230,21 @@ class AgentResponse(Value):
     """Follow-up questions that a search provider returned."""
     role_violation: RoleViolation | None = None
     """How the answer differs from the assigned side; the answer itself is not changed."""
+    reading: Reading | None = None
+    """How the answer was read; `None` in sessions that were stored before answers had readings."""
     timestamp: Timestamp = Field(default_factory=utc_now)
     """When the answer was complete."""
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the agent gave an answer that could not be read with certainty; it then counts for no option."""
+        # Files of recorded debates may state the answer, and the reading of the whole text only stands beside it.
+        is_stated = self.reading is not None and self.reading.place == "reply" and self.bottom_line is not None
+        return _is_unread(self.reading, is_empty=self.choice is None) and not is_stated
+
 
 class BallotAnswer(Value):
-    """A vote for one option; `choice=None` is an abstention."""
+    """A vote for one option; `choice=None` is an abstention, unless the vote could not be read (`is_unread`)."""
 
     kind: Literal["ballot"] = "ballot"
     choice: str | None = None
@@ -207,6 +253,17 @@ class BallotAnswer(Value):
     """Reasoning behind the vote."""
     same: tuple[tuple[str, ...], ...] = ()
     """In a vote on motions: groups of motions that say the same in other words."""
+    reading: Reading | None = None
+    """How the vote was read; `None` in sessions that were stored before votes had readings."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the agent gave a vote that could not be read with certainty; it then counts for no option."""
+        return _is_unread(self.reading, is_empty=self.choice is None)
+
+
+def _is_unread(reading: Reading | None, *, is_empty: bool) -> bool:
+    return reading is not None and reading.certainty != "certain" and is_empty
 
 
 class RankingAnswer(Value):
@@ -219,6 +276,13 @@ class RankingAnswer(Value):
     """Reasoning behind the ranking."""
     same: tuple[tuple[str, ...], ...] = ()
     """In a vote on motions: groups of motions that say the same in other words."""
+    reading: Reading | None = None
+    """How the vote was read, if it was not in the form that was asked for."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the agent gave a vote that could not be read with certainty; it then counts for no option."""
+        return _is_unread(self.reading, is_empty=not self.ranking)
 
 
 class ApprovalAnswer(Value):
@@ -231,6 +295,13 @@ class ApprovalAnswer(Value):
     """Reasoning behind the vote."""
     same: tuple[tuple[str, ...], ...] = ()
     """In a vote on motions: groups of motions that say the same in other words."""
+    reading: Reading | None = None
+    """How the vote was read, if it was not in the form that was asked for."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the agent gave a vote that could not be read with certainty; it then counts for no option."""
+        return _is_unread(self.reading, is_empty=self.approved is None)
 
 
 class ScoresAnswer(Value):
@@ -243,6 +314,13 @@ class ScoresAnswer(Value):
     """Reasoning behind the scores."""
     same: tuple[tuple[str, ...], ...] = ()
     """In a vote on motions: groups of motions that say the same in other words."""
+    reading: Reading | None = None
+    """How the vote was read, if it was not in the form that was asked for."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the agent gave a vote that could not be read with certainty; it then counts for no option."""
+        return _is_unread(self.reading, is_empty=not self.scores)
 
 
 class PlanAnswer(Value):

@@ -14,7 +14,18 @@ from itertools import pairwise
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+)
 from pydantic.alias_generators import to_camel
 
 from roundtable._core.strict_json import shallow
@@ -29,6 +40,7 @@ __all__ = [
     "ImagePart",
     "JsonObject",
     "JsonValue",
+    "KeepsNulls",
     "NativeContent",
     "NativeSearch",
     "NonEmpty",
@@ -162,6 +174,30 @@ class Value(BaseModel):
         return cls.model_validate_json(text)
 
 
+class KeepsNulls(Value):
+    """A value with fields whose `null` is kept in JSON even where other nulls are left out.
+
+    These are the fields that would be read as something else if they were missing: those with another default than
+    `None`, and those without a default.
+    """
+
+    @model_serializer(mode="wrap")
+    def _serialize(self, serialize_fields: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """Put back the nulls that were left out but have a meaning."""
+        data: dict[str, Any] = serialize_fields(self)
+        if info.exclude_none:
+            for name, field in type(self).__pydantic_fields__.items():
+                if field.default is not None and getattr(self, name) is None:
+                    data[(info.by_alias and field.serialization_alias) or name] = None
+        return data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe the fields also in the schema of the serialized form, which would otherwise be just "an object"."""
+        fields: Any = {name: value for name, value in core_schema.items() if name != "serialization"}
+        return super().__get_pydantic_json_schema__(fields, handler)
+
+
 @cache
 def field_docs(kind: type) -> dict[str, str]:
     """Return the docstring of each field of a class, including inherited fields; the source is parsed on first use.
@@ -232,7 +268,7 @@ def invalid_field_text(error: ValidationError, model: type[BaseModel], *, left_o
     Example:
         >>> from roundtable.types import Budget
         >>> try:
-        ...     Budget(calls=3)
+        ...     Budget.model_validate({"calls": 3})
         ... except ValidationError as error:
         ...     invalid_field_text(error, Budget)[:51]
         'calls: unknown field; choose from max_cost_usd, max'
@@ -257,7 +293,7 @@ def nearest_error(error: ValidationError) -> ErrorDetails:
     Example:
         >>> from roundtable.types import AgentConfig
         >>> try:
-        ...     AgentConfig(id="ada", name="Ada", provider="openai", search={"maxUses": 0})
+        ...     AgentConfig.model_validate({"id": "ada", "name": "Ada", "provider": "openai", "search": {"maxUses": 0}})
         ... except ValidationError as error:
         ...     nearest_error(error)["loc"]
         ('search', 'maxUses')

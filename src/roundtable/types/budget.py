@@ -6,12 +6,13 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
+from roundtable.types.argument_value import ArgumentValue
 from roundtable.types.base import Share, Value
 
 __all__ = ["AgentEstimate", "Budget", "Estimate"]
 
 
-class Budget(Value):
+class Budget(ArgumentValue):
     """Limits for one debate, or for all debates of a table; an omitted field sets no limit.
 
     Every model call reserves its worst case before it starts. After the call, the actual amount replaces the
@@ -39,10 +40,10 @@ class Budget(Value):
 
 class _WorstCase(Value):
     planned_calls: int = 0
-    """Model calls if every first answer is readable and no tool is used."""
+    """Model calls if every first answer is readable and no tool is used, with those of an analyzer for every round."""
     calls: int = 0
-    """Maximum model calls: every answer is requested twice, every allowed tool call is made, every fallback model is
-    tried."""
+    """Maximum model calls: every answer is requested twice, since none could be read the first time; every allowed tool
+    call is made; every fallback model is tried."""
     input_tokens: int = 0
     """Maximum input tokens; an upper estimate."""
     output_tokens: int = 0
@@ -79,7 +80,7 @@ class Estimate(_WorstCase):
     by_agent: tuple[AgentEstimate, ...] = ()
     """The same figures for each agent, in speaking order."""
     notes: tuple[str, ...] = ()
-    """What the figures do not include."""
+    """What the figures do not include, and which of the included calls may not be necessary."""
 
     def times(self, number: int) -> Self:
         """Return the estimate of `number` debates like this one.

@@ -210,6 +210,9 @@ class OpenApproval(Value):
 
     approval_id: str
     """Id of this request for approval."""
+    tool_call_id: str = ""
+    """Id of the tool call, as in the events `agent_tool_call` and `approval_requested`; empty in questions of older
+    versions."""
     agent_id: str
     """Agent that calls the tool."""
     round: int = 0
@@ -443,6 +446,8 @@ class ModelCall:
     """The provider's id of the request."""
     error: str | None = None
     """Class of the error of a failed try, such as `"APIRateLimitError"`; `"cancelled"` for a cancelled try."""
+    status: int | None = None
+    """HTTP status of a failed try, if it has one."""
     temperature: float | None = None
     """Temperature that was requested."""
     max_tokens: int | None = None

@@ -256,6 +256,12 @@ class Decision(Value):
     """Voters in the order of their ballots; in a debate, its agents. Empty for ballots without names."""
     abstained: tuple[int | str, ...] = ()
     """Voters that abstained or did not answer: names if `voters` is known, otherwise indices of ballots, from 0."""
+    unread: tuple[str, ...] = ()
+    """Voters that gave a ballot that could not be read, by name. They are not in `abstained`, and they count for no
+    option. No option wins that their ballots could have overturned."""
+    withheld: str | None = None
+    """The option that would win by the ballots that could be counted, but is not the winner: ballots that could not be
+    read could have overturned it, or agents that failed in the round had chosen other options before."""
     invalid: Mapping[int | str, str] = Field(default_factory=dict)
     """Reasons why ballots were not counted: by name if `voters` is known, otherwise by index, from 0."""
     mapping: Mapping[str, str] = Field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from roundtable._core.outages import is_outage
 from roundtable.types.agents import AgentConfig, AgentId, GeneratedPerspective, Perspective
 from roundtable.types.answers import AgentResponse, Answer, ContextRequest, ContextResult, ToolCallRecord, TurnKey
 from roundtable.types.attachments import Attachment, AttachmentInfo
@@ -38,6 +39,7 @@ __all__ = [
     "ForkOrigin",
     "ModeName",
     "PluginUse",
+    "ProviderWait",
     "Roster",
     "RosterEntry",
     "RoundRecord",
@@ -115,6 +117,11 @@ class ErrorInfo(Value):
     """Facts specific to this kind of error."""
     stack: str | None = None
     """Stack trace; only in debug mode, never stored."""
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the provider was out or overloaded; see `RoundtableError.is_outage`."""
+        return is_outage(self.code, retryable=self.retryable, details=self.details)
 
 
 class TurnResult(Value):
@@ -289,8 +296,8 @@ RuleName: TypeAlias = BuiltinRule | str
 SessionStatus: TypeAlias = Literal["created", "active", "paused", "completed", "error"]
 """State of a stored session."""
 
-DebateStatus: TypeAlias = Literal["completed", "partial", "needs_context", "paused"]
-"""State of the result of a debate."""
+DebateStatus: TypeAlias = Literal["completed", "partial", "needs_context", "paused", "running"]
+"""State of the result of a debate. Only a session that is loaded while it runs is `running`."""
 
 
 def _not_blank(value: str) -> str:
@@ -443,6 +450,19 @@ class DebateContext(Value):
         return None if self.turn is None else TurnKey(self.current_round, self.stage, self.turn.slot)
 
 
+class ProviderWait(Value):
+    """A wait of a debate for a provider, before it took failed turns again."""
+
+    provider: str | None = None
+    """Provider that was waited for, if it is known."""
+    code: str
+    """Code of the error that caused the wait."""
+    reason: str
+    """The error in words."""
+    seconds: Annotated[float, Field(ge=0)]
+    """Duration in seconds."""
+
+
 class RoundRecord(Value):
     """A stored round."""
 
@@ -462,6 +482,8 @@ class RoundRecord(Value):
     """Whether the round ran to its end."""
     usage: Usage = Usage()
     """Usage of the round: all its turns, including earlier attempts, and its analysis."""
+    waits: tuple[ProviderWait, ...] = ()
+    """Waits for providers, if the debate was one of many; see `Roundtable.debate_many`."""
 
     @property
     def responses(self) -> tuple[AgentResponse, ...]:
@@ -546,6 +568,8 @@ class RosterEntry(Value):
     """Requested model; `None` for the provider's default model."""
     answered: int = 0
     """Number of answered turns."""
+    unread: int = 0
+    """Number of answered turns whose answer or vote could not be read."""
     failed: int = 0
     """Number of failed turns."""
     errors: tuple[ErrorInfo, ...] = ()
@@ -575,6 +599,8 @@ class ForkOrigin(Value):
     """Last round of the shared past; 0 shares only the question."""
     events: Annotated[int, Field(ge=0)]
     """Number of events of the shared past in the log of the fork."""
+    reread: Annotated[int, Field(ge=1)] | None = None
+    """Version of the rules by which the answers of the past were read again; `None` if they are as they were."""
 
 
 class CallerObjects(Value):
@@ -628,6 +654,11 @@ class SessionRecord(Value):
     """When the session was created."""
     prompt_version: str | None = None
     """Version of the prompt texts at the start of the debate; unknown for older debates that did not record it."""
+    library_version: str | None = None
+    """Version of this library at the start of the debate; unknown for older debates that did not record it."""
+    prompts: Mapping[str, str] = Field(default_factory=dict)
+    """SHA-256 of the texts of the mode's instructions, by the name of their file; `Roundtable.prompt_texts` returns the
+    texts."""
     forked_from: ForkOrigin | None = None
     """The session and the round from which this session was forked, if it was."""
     caller_objects: CallerObjects = CallerObjects()

@@ -20,7 +20,7 @@ from roundtable.types.answers import ContextRequest, ContextResult, ToolCallReco
 from roundtable.types.base import JsonObject, JsonValue, Share, Timestamp, Value
 from roundtable.types.chat import FinishReason, ToolCall, Usage
 from roundtable.types.consensus import AnyConsensus, Decision, SynthesisResult
-from roundtable.types.debate import DebateMode, ErrorInfo, ExitResult, FailedTurn, SessionStatus, Turn
+from roundtable.types.debate import DebateMode, ErrorInfo, ExitResult, FailedTurn, ProviderWait, SessionStatus, Turn
 from roundtable.types.teams import AgentResult, ErrorAction
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
     "AgentStart",
     "AgentToolCall",
     "AgentToolResult",
+    "ApprovalDecided",
+    "ApprovalRequested",
     "ConsensusMeasured",
     "ContextRequested",
     "Control",
@@ -56,6 +58,8 @@ __all__ = [
     "SummarizerChunk",
     "SummarizerStart",
     "SynthesisComplete",
+    "WaitReason",
+    "Waiting",
     "durable_event",
     "sse_event_id",
     "wire_event",
@@ -303,6 +307,45 @@ class Retry(LiveBase):
     """Why the model is asked again."""
 
 
+WaitReason: TypeAlias = Literal["rate", "breaker", "retry", "slot", "approval", "lease"]
+"""Why something waits: for the calls or tokens per minute that a provider allows (`rate`), for a provider that is out
+(`breaker`), for the next try of a failed call (`retry`), for fewer calls at once (`slot`), for a person who approves a
+tool call (`approval`), or for another process that runs the session (`lease`)."""
+
+
+class Waiting(LiveBase):
+    """A wait of more than a second begins, or goes on."""
+
+    type: Literal["waiting"] = "waiting"
+    reason: WaitReason
+    """What kind of wait it is."""
+    detail: str
+    """What is waited for, such as `the rate of 60 calls a minute`."""
+    remaining_s: Annotated[float, Field(ge=0)] | None = None
+    """Seconds until the end of the wait; `None` if that is not known."""
+    agent: str | None = None
+    """Id of the agent that waits; `None` if the debate as a whole waits, or a call that belongs to no agent."""
+    round: int | None = None
+    """Round."""
+    stage: str | None = None
+    """Stage."""
+    slot: int | None = None
+    """Slot."""
+
+    @property
+    def text(self) -> str:
+        """The wait in words.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> now = datetime(2026, 1, 1, tzinfo=UTC)
+            >>> Waiting(session_id="s", timestamp=now, reason="slot", detail="a free slot", remaining_s=12.4).text
+            'waits 12 s for a free slot'
+        """
+        length = "" if self.remaining_s is None else f" {self.remaining_s:.0f} s"
+        return f"waits{length} for {self.detail}"
+
+
 class AgentToolCall(DurableBase):
     """An agent calls a tool."""
 
@@ -331,6 +374,42 @@ class AgentToolResult(DurableBase):
     """Id of the tool call."""
     result: JsonValue = None
     """Result that the tool returned."""
+
+
+class ApprovalRequested(DurableBase):
+    """A tool call waits for approval: the approver, such as a person, is asked now."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    agent: str
+    """Agent id."""
+    round: int
+    """Round."""
+    step: int
+    """Number of the model call within the turn, from 1."""
+    tool_call_id: str
+    """Id of the tool call; the event of the call has its arguments."""
+    tool_name: str
+    """The tool."""
+
+
+class ApprovalDecided(DurableBase):
+    """The approver allowed or refused a tool call. A turn that is cancelled while its call waits has no such event."""
+
+    type: Literal["approval_decided"] = "approval_decided"
+    agent: str
+    """Agent id."""
+    round: int
+    """Round."""
+    step: int
+    """Number of the model call within the turn, from 1."""
+    tool_call_id: str
+    """Id of the tool call."""
+    tool_name: str
+    """The tool."""
+    allowed: bool
+    """Whether the tool may be called."""
+    reason: str | None = None
+    """Reason for a refusal, as the agent reads it; `None` if the call is allowed, or if no reason was given."""
 
 
 class AgentComplete(DurableBase):
@@ -414,6 +493,8 @@ class RoundComplete(DurableBase):
     step: bool | None = None
     """Whether rounds run one at a time, so that the session waits for its caller after this round. `None` in logs of
     earlier versions, and in the past of a fork."""
+    waits: tuple[ProviderWait, ...] | None = None
+    """Waits for providers during the round; `None` if there were none."""
 
 
 class DebateExit(DurableBase):
@@ -498,6 +579,8 @@ DurableEvent: TypeAlias = Annotated[
     | RoundStart
     | AgentToolCall
     | AgentToolResult
+    | ApprovalDecided
+    | ApprovalRequested
     | AgentComplete
     | AgentError
     | ConsensusMeasured
@@ -517,7 +600,7 @@ DurableEvent: TypeAlias = Annotated[
 """Any durable event, discriminated by `type`."""
 
 LiveEvent: TypeAlias = Annotated[
-    AgentStart | AgentResponseChunk | Retry | InitiatorStart | SummarizerStart | SummarizerChunk,
+    AgentStart | AgentResponseChunk | Retry | Waiting | InitiatorStart | SummarizerStart | SummarizerChunk,
     Field(discriminator="type"),
 ]
 """Any live event, discriminated by `type`."""

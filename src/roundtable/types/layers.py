@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import model_validator
 
 from roundtable.types.answers import ContextRequest
-from roundtable.types.base import JsonObject, Share, Value, with_upper_bound
+from roundtable.types.base import JsonObject, KeepsNulls, Share, Value, with_upper_bound
 from roundtable.types.debate import DebateMode
 
 __all__ = [
@@ -88,7 +88,7 @@ class EvidenceUsed(Value):
     """Names of the tools that were used, without duplicates."""
 
 
-class AgentResponseSummary(Value):
+class AgentResponseSummary(KeepsNulls):
     """Layer 2: one agent in brief."""
 
     agent_id: str
@@ -99,8 +99,8 @@ class AgentResponseSummary(Value):
     """Position of the agent."""
     key_points: tuple[str, ...] = ()
     """Two to four key points of the agent's reasoning."""
-    confidence: Share
-    """Reported confidence."""
+    confidence: Share | None
+    """Reported confidence; `None` if none is stated."""
     confidence_change: ConfidenceChange | None = None
     """Change of the confidence since the previous round."""
     evidence_used: EvidenceUsed

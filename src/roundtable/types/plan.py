@@ -141,7 +141,8 @@ class TurnSpec(Value):
     """In a vote on motions: the motion for each option; the vote is stored under the name of the motion. If options and
     motions differ, the options are letters, and the turn also asks which motions say the same."""
     scale: tuple[float | None, float | None] = (None, None)
-    """In a vote on motions by scores: the lowest and the highest score. Other scores are dropped with a warning."""
+    """If the turn requests scores: the lowest and the highest score; `None` for no limit. A ballot with a score off
+    this scale is invalid as a whole: the agent is asked once more, and then the turn fails."""
     tools: ToolPolicy = ToolPolicy()
     """Tool calls that the turn may make."""
     context: ContextPolicy = ContextPolicy()

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field
 
+from roundtable.types.argument_value import ArgumentValue
 from roundtable.types.base import JsonValue, Timestamp, Value
 from roundtable.types.debate import DebateMode, ExitReason, SessionStatus, status_in_words
 
@@ -62,7 +63,7 @@ class Lease(Value):
     """When the lease expires, unless it is renewed."""
 
 
-class SessionFilter(Value):
+class SessionFilter(ArgumentValue):
     """Filter for a list of sessions, newest first."""
 
     tenant: str = "default"

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from roundtable.types.agents import ErrorAction
 from roundtable.types.answers import ToolCallRecord
+from roundtable.types.argument_value import ArgumentValue
 from roundtable.types.base import NonEmpty, Timestamp, Value
 from roundtable.types.chat import ToolCall
 
@@ -32,7 +33,7 @@ TeamOrder: TypeAlias = Literal["sequential", "parallel"]
 """Whether the agents of a round work one after another, each seeing earlier contributions, or work concurrently."""
 
 
-class ChatMessage(Value):
+class ChatMessage(ArgumentValue):
     """One message of the conversation with the team.
 
     Example:

@@ -357,8 +357,12 @@ class Cassette:
 
     def holds(self, request: ChatRequest, provider: str, model: str) -> bool:
         """Check whether a call needs no provider: it is recorded, or the mode is `replay`."""
-        if self.mode != "auto":
-            return self.mode == "replay"
+        return self.mode == "replay" or self.has(request, provider, model)
+
+    def has(self, request: ChatRequest, provider: str, model: str) -> bool:
+        """Check whether a call is recorded, and its recording is not used up."""
+        if self.mode == "record":
+            return False
         key = request_hash(canonical(request, self._scrubber))
         with self._lock:
             return any((call.provider, call.model) == (provider, model) for call in self._unused.get(key, ()))

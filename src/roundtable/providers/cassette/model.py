@@ -90,6 +90,10 @@ class RecordedModel:
         """Check whether the cassette answers a call, so that the wrapped model is not needed."""
         return self._cassette.holds(request, self._provider, request.model or self.model)
 
+    def is_recorded(self, request: ChatRequest) -> bool:
+        """Check whether the cassette contains a call."""
+        return self._cassette.has(request, self._provider, request.model or self.model)
+
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the recorded response, or call the model and record its response.
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.files import lock_file
-from roundtable.errors import ConfigurationError
+from roundtable._core.files import lock_file, write_parts
+from roundtable.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -145,13 +145,12 @@ class CassetteFile:
         Raises:
             ConfigurationError: The file cannot be written.
         """
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_encoded(HEADER))
-            temporary.replace(self.path)
-        except OSError as error:
-            raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be written: {error}") from error
+            write_parts(self.path, [_encoded(HEADER)])
+        except (OSError, StorageError) as error:
+            reason = error.__cause__ or error
+            raise ConfigurationError(f"the cassette {str(self.path)!r} cannot be written: {reason}") from error
         self._offset = self._line_number = self._inode = 0
         self._lacks_newline = False
 
@@ -199,7 +198,7 @@ def _write(file: int, text: bytes) -> None:
 def _lock(path: Path) -> Generator[int]:
     """Open and lock the file at a path for writing, even if another process replaces it meanwhile."""
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             lock_file(file)
             if os.fstat(file).st_ino == path.stat().st_ino:

@@ -35,7 +35,7 @@ from roundtable.providers.command.profiles import (
 )
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.settings import Settings, process_environment
-from roundtable.types import ChatRequest, ChatResponse, Usage
+from roundtable.types import Breaker, ChatRequest, ChatResponse, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +80,6 @@ _NETWORK: Final = re.compile(
 
 _SEARCHED_CHARS: Final = 4096
 """Number of characters at the start and at the end of standard error that are searched for the cause."""
-_HEAD_CHARS: Final = 420
 _TAIL_CHARS: Final = 200
 _MAX_CONVERSATIONS: Final = 1024
 _SHARED_GATEWAY = Gateway()
@@ -223,8 +222,8 @@ def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableE
     output = finished.stderr.strip()
     if len(output) > 2 * _SEARCHED_CHARS:
         output = f"{output[:_SEARCHED_CHARS]}\n{output[-_SEARCHED_CHARS:]}"
-    is_long = len(output) > _HEAD_CHARS + _TAIL_CHARS
-    shown = f"{output[:_HEAD_CHARS]} … {output[-_TAIL_CHARS:]}" if is_long else output
+    is_long = len(output) > SHOWN_CHARS + _TAIL_CHARS
+    shown = f"{output[:SHOWN_CHARS]} … {output[-_TAIL_CHARS:]}" if is_long else output
     message, details = f"{profile.title} exited {finished.code}: {shown}", {"exit_code": finished.code}
     if _QUOTA.search(output):
         return AgentError(
@@ -247,12 +246,16 @@ def _exit_error(profile: CommandProfile, finished: ProcessResult) -> RoundtableE
 def _agent_error(profile: CommandProfile, reply: Reply, message: str) -> RoundtableError:
     """Return the error for a failure that the agent itself reports; the status of the vendor decides its class."""
     status = reply.status
+    details = {"status": status}
     if status == 401:
-        return APIAuthError(message, hint=f"Log in with the program {profile.program!r}, or set its key.")
+        hint = f"Log in with the program {profile.program!r}, or set its key."
+        return APIAuthError(message, details=details, hint=hint)
     if status == 429:
-        return APIRateLimitError(message)
+        return APIRateLimitError(message, details=details)
     if 500 <= status < 600:
-        return APINetworkError(message, hint="The vendor has a fault or is overloaded; try again later.")
+        return APINetworkError(
+            message, details=details, hint="The vendor has a fault or is overloaded; try again later."
+        )
     return AgentError(message, hint=_agent_hint(reply.text))
 
 
@@ -348,7 +351,7 @@ async def _call_through_gateway(
 ) -> CliAgentResponse:
     started_at = monotonic()
     model = _SingleCall(call, on_progress)
-    guarded_model = (gateway or _SHARED_GATEWAY).guard(model)
+    guarded_model = (gateway or _SHARED_GATEWAY).guard(model, breaker=Breaker(failures=5))
     response = await guarded_model.complete(ChatRequest(messages=()))
     return CliAgentResponse(
         content=response.text,

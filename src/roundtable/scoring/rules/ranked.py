@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import TypeAlias
@@ -27,6 +28,7 @@ __all__ = [
     "CONDORCET_RULES",
     "ELIMINATION_RULES",
     "KEMENY_RULES",
+    "MOST_COMPARED_OPTIONS",
     "MOST_OPTIONS",
     "POSITIONAL_RULES",
     "RANKED_PAIRS_RULES",
@@ -46,6 +48,11 @@ Resolve: TypeAlias = Callable[[Margins], tuple[Sequence[Weight], Sequence[int], 
 """A function from margins to scores, leaders, and a phrase on how a cycle or tie was resolved."""
 
 
+MOST_COMPARED_OPTIONS = 200
+"""Maximum number of options that are compared in pairs: time and memory grow with the square of their number, or
+faster. With more, head-to-head rules decide nothing, and the other rules for rankings leave out the table of pairs."""
+
+
 def head_to_head(ballots: Electorate, resolve: Resolve, strengths: Callable[[Matrix], Margins] = margins_of) -> Outcome:
     """Create the outcome of a head-to-head rule; its reason begins with whether one option beats all others.
 
@@ -56,6 +63,8 @@ def head_to_head(ballots: Electorate, resolve: Resolve, strengths: Callable[[Mat
     """
     profile = ballots.read(order)
     roll = profile.roll
+    if len(roll.options) > MOST_COMPARED_OPTIONS:
+        return _too_many_options(roll, MOST_COMPARED_OPTIONS)
     matrix = pairwise_matrix(profile)
     margins = strengths(matrix)
     scores, leaders, words = resolve(margins)
@@ -67,6 +76,17 @@ def head_to_head(ballots: Electorate, resolve: Resolve, strengths: Callable[[Mat
         "; ".join(part for part in parts if part),
         pairwise=table(roll, matrix),
     )
+
+
+def _too_many_options(roll: Roll, most: int) -> Outcome:
+    why = f"exact for at most {most} options, and there are {len(roll.options)}: undecided"
+    return Outcome(roll, {}, (), why if roll.cast else "nobody voted")
+
+
+def _pairs(profile: Profile[Order]) -> Mapping[str, Mapping[str, Weight]]:
+    """Return the table of pairs; an empty one for too many options."""
+    roll = profile.roll
+    return table(roll, pairwise_matrix(profile)) if len(roll.options) <= MOST_COMPARED_OPTIONS else {}
 
 
 def _situation(roll: Roll, margins: Margins) -> str:
@@ -172,12 +192,14 @@ CONDORCET_RULES = (
         lambda ballots, _: head_to_head(ballots, _condorcet),
         "the option that beats all others head to head, if there is one",
         form="ranking",
+        most_options=MOST_COMPARED_OPTIONS,
     ),
     Rule(
         "copeland",
         lambda ballots, _: head_to_head(ballots, _copeland),
         "most head-to-head wins minus losses",
         form="ranking",
+        most_options=MOST_COMPARED_OPTIONS,
     ),
     Rule(
         "schulze",
@@ -186,6 +208,7 @@ CONDORCET_RULES = (
         STRENGTH,
         ("beatpath", "beat-path"),
         form="ranking",
+        most_options=MOST_COMPARED_OPTIONS,
     ),
 )
 """Condorcet, Copeland and Schulze."""
@@ -230,13 +253,12 @@ def _weight_above(matrix: Matrix, option: int, options: Sequence[int]) -> Weight
 def _kemeny(ballots: Electorate, _: Parameters) -> Outcome:
     profile = ballots.read(order)
     roll = profile.roll
-    matrix = pairwise_matrix(profile)
-    pairs = table(roll, matrix)
     if not roll.cast:
         return Outcome(roll, {}, (), "nobody voted")
     if len(roll.options) > MOST_OPTIONS:
-        why = f"exact for at most {MOST_OPTIONS} options, and there are {len(roll.options)}: undecided"
-        return Outcome(roll, {}, (), why, pairwise=pairs)
+        return replace(_too_many_options(roll, MOST_OPTIONS), pairwise=_pairs(profile))
+    matrix = pairwise_matrix(profile)
+    pairs = table(roll, matrix)
     scores = dict(zip(roll.options, kemeny_scores(matrix), strict=True))
     best = max(scores.values())
     leaders = highest(scores)
@@ -253,6 +275,7 @@ KEMENY_RULES = (
         "the ranking that shares the most pairwise preferences",
         aliases=("kemeny",),
         form="ranking",
+        most_options=MOST_OPTIONS,
     ),
 )
 """Kemeny-Young."""
@@ -265,6 +288,26 @@ options."""
 
 MOST_STATES = 20_000
 """Maximum states that ranked pairs visits when equal margins can be locked in several orders."""
+MOST_LOOKS = 2_000_000
+"""Maximum looks at a margin while ranked pairs decides which margins to lock; they take less than a second."""
+
+
+class _TooManyOrdersError(Exception):
+    """There are more orders of equal margins than can be tried."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What ranked pairs may still spend on one profile."""
+
+    states: int
+    looks: int
+
+    def spend(self, looks: int, states: int = 0) -> None:
+        self.looks -= looks
+        self.states -= states
+        if min(self.looks, self.states) < 0:
+            raise _TooManyOrdersError
 
 
 def _margin_groups(margins: Margins) -> Iterator[list[Edge]]:
@@ -292,15 +335,16 @@ def _open_edges(state: Locked, edges: Sequence[Edge]) -> list[Edge]:
     ]
 
 
-def _states_unbeaten(locked: Locked, edges: Sequence[Edge], option: int, budget: list[int]) -> set[Locked]:
+def _states_unbeaten(locked: Locked, edges: Sequence[Edge], option: int, budget: _Budget) -> set[Locked]:
     """Return each state that some order of locking these equal margins leads to and that leaves the option unbeaten."""
     done: set[Locked] = set()
     seen = {locked}
     stack = [locked]
-    while stack and budget[0] > 0:
-        budget[0] -= 1
+    while stack:
+        budget.spend(len(edges), states=1)
         state = stack.pop()
         open_edges = _open_edges(state, edges)
+        budget.spend(len(open_edges) * len(state))
         union = _lock(state, open_edges)
         if any(loser == option and not union[option] >> above & 1 for above, loser in open_edges):
             continue
@@ -309,6 +353,7 @@ def _states_unbeaten(locked: Locked, edges: Sequence[Edge], option: int, budget:
             continue
         # A margin that closes no cycle in any order can be locked at once.
         safe = [edge for edge in open_edges if not union[edge[1]] >> edge[0] & 1]
+        budget.spend(len(open_edges) * len(state))
         next_states = (
             [_lock(state, safe)] if safe else [_lock(state, [edge]) for edge in open_edges if edge[1] != option]
         )
@@ -319,7 +364,7 @@ def _states_unbeaten(locked: Locked, edges: Sequence[Edge], option: int, budget:
     return done
 
 
-def _wins_if_favoured(margins: Margins, option: int) -> bool:
+def _wins_if_favoured(margins: Margins, option: int, budget: _Budget) -> bool:
     """Check whether an option stays unbeaten if, of equal margins, the ones that lead away from it are locked first."""
     state: Locked = tuple(0 for _ in margins)
     for edges in _margin_groups(margins):
@@ -327,6 +372,7 @@ def _wins_if_favoured(margins: Margins, option: int) -> bool:
             useful = [edge for edge in open_edges if edge[0] == option or state[option] >> edge[0] & 1]
             if not useful and any(loser == option for _, loser in open_edges):
                 return False
+            budget.spend(len(edges) + len(state))
             state = _lock(state, [(useful or open_edges)[0]])
     return True
 
@@ -341,26 +387,32 @@ def _possible_winners(margins: Margins) -> set[int]:
     }
 
 
-def _can_win(margins: Margins, option: int) -> bool | None:
-    """Check whether some order of equal margins keeps an option unbeaten; `None` if there are too many orders."""
-    if _wins_if_favoured(margins, option):
+def _can_win(margins: Margins, option: int, budget: _Budget) -> bool:
+    """Check whether some order of equal margins keeps an option unbeaten."""
+    if _wins_if_favoured(margins, option, budget):
         return True
-    budget = [MOST_STATES]
     states: set[Locked] = {tuple(0 for _ in margins)}
     for edges in _margin_groups(margins):
         states = {next_state for state in states for next_state in _states_unbeaten(state, edges, option, budget)}
-    return bool(states) or (None if budget[0] <= 0 else False)
+    return bool(states)
 
 
 def _ranked_pairs(margins: Margins) -> tuple[Sequence[Weight], Sequence[int], str]:
-    verdicts = {option: _can_win(margins, option) for option in _possible_winners(margins)}
-    if None in verdicts.values():
-        why = f"equal margins can be locked in more than {MOST_STATES} ways: undecided"
+    winner = condorcet_winner(margins)
+    if winner is not None:
+        return [int(option == winner) for option, _ in enumerate(margins)], [winner], ""
+    looks = MOST_LOOKS
+    verdicts: dict[int, bool] = {}
+    try:
+        for option in _possible_winners(margins):
+            budget = _Budget(MOST_STATES, looks)
+            verdicts[option] = _can_win(margins, option, budget)
+            looks = budget.looks
+    except _TooManyOrdersError:
+        why = "equal margins can be locked in too many orders to try them all: undecided"
         return [0 for _ in margins], [], why
     winners = sorted(option for option, wins in verdicts.items() if wins)
     scores = [int(option in winners) for option, _ in enumerate(margins)]
-    if condorcet_winner(margins) is not None:
-        return scores, winners, ""
     several = "the order of equal margins decides between them" if len(winners) > 1 else "it stays unbeaten"
     return scores, winners, f"locking the widest margins first, {several}"
 
@@ -373,6 +425,7 @@ RANKED_PAIRS_RULES = (
         STRENGTH,
         ("tideman",),
         form="ranking",
+        most_options=MOST_COMPARED_OPTIONS,
     ),
 )
 """Ranked pairs."""
@@ -380,11 +433,13 @@ RANKED_PAIRS_RULES = (
 
 Remaining: TypeAlias = frozenset[str]
 Tally: TypeAlias = dict[str, Weight]
-Drop: TypeAlias = Callable[[Tally, Tally], list[Remaining]]
-"""A function from tallies of first and last places to each set of options that may be dropped next."""
+Drop: TypeAlias = Callable[[Profile[Order], Tally], list[Remaining]]
+"""A function from the ballots and the tally of first places to each set of options that may be dropped next."""
 
 MOST_ELIMINATION_STATES = 10_000
 """Maximum different sets of remaining options that are visited when tied options can be dropped in several orders."""
+MOST_PLACES = 300_000
+"""Maximum number of options in all counts, on all ballots; they take less than a second."""
 
 
 def _first_places(profile: Profile[Order], remaining: Remaining) -> Tally:
@@ -415,7 +470,7 @@ def _split_vote(tally: Tally, options: list[str], weight: Weight) -> None:
         tally[option] += part
 
 
-def _drop_fewest_firsts(firsts: Tally, _: Tally) -> list[Remaining]:
+def _drop_fewest_firsts(_: Profile[Order], firsts: Tally) -> list[Remaining]:
     fewest = min(firsts.values())
     tied = [option for option, votes in firsts.items() if votes == fewest]
     higher = [votes for votes in firsts.values() if votes > fewest]
@@ -426,7 +481,8 @@ def _drop_fewest_firsts(firsts: Tally, _: Tally) -> list[Remaining]:
     return [frozenset((option,)) for option in tied]
 
 
-def _drop_most_lasts(_: Tally, lasts: Tally) -> list[Remaining]:
+def _drop_most_lasts(profile: Profile[Order], firsts: Tally) -> list[Remaining]:
+    lasts = _last_places(profile, frozenset(firsts))
     most = max(lasts.values())
     return [frozenset((option,)) for option, votes in lasts.items() if votes == most]
 
@@ -443,7 +499,7 @@ def _majority_options(firsts: Tally) -> list[str]:
 def _eliminate(ballots: Electorate, drop: Drop) -> Outcome:
     profile = ballots.read(order)
     roll = profile.roll
-    pairs = table(roll, pairwise_matrix(profile))
+    pairs = _pairs(profile)
     if not roll.cast:
         return Outcome(roll, {}, (), "nobody voted", pairwise=pairs)
     start = frozenset(roll.options)
@@ -452,11 +508,13 @@ def _eliminate(ballots: Electorate, drop: Drop) -> Outcome:
     on_first_path = True
     seen = {start}
     stack = [start]
-    while stack:
-        if len(seen) > MOST_ELIMINATION_STATES:
-            why = f"ties can be broken in more than {MOST_ELIMINATION_STATES} ways: undecided"
+    places = 0
+    while stack or places > MOST_PLACES:
+        if len(seen) > MOST_ELIMINATION_STATES or places > MOST_PLACES:
+            why = "ties can be broken in too many ways to count them all: undecided"
             return Outcome(roll, _first_places(profile, start), (), why, pairwise=pairs)
         remaining = stack.pop()
+        places += len(remaining) * (1 + len(profile.votes))
         firsts = _first_places(profile, remaining)
         if on_first_path:
             rounds.append(firsts)
@@ -464,8 +522,9 @@ def _eliminate(ballots: Electorate, drop: Drop) -> Outcome:
             winners.update(majority)
             on_first_path = False
             continue
-        for dropped in drop(firsts, _last_places(profile, remaining)):
-            if (next_remaining := remaining - dropped) not in seen:
+        for dropped in drop(profile, firsts):
+            places += len(remaining)
+            if places <= MOST_PLACES and (next_remaining := remaining - dropped) not in seen:
                 seen.add(next_remaining)
                 stack.append(next_remaining)
     leaders = tuple(option for option in roll.options if option in winners)
@@ -544,7 +603,7 @@ def _positional(ballots: Electorate, points: Callable[[int, int], Weight], *, un
     if leaders:
         points_won, votes = "point" if best == 1 else "points", "vote" if roll.weight == 1 else "votes"
         why = f"{amount(best)} {points_won} from {amount(roll.weight)} {votes}{suffix}"
-    return Outcome(roll, scores, leaders, why, pairwise=table(roll, pairwise_matrix(profile)))
+    return Outcome(roll, scores, leaders, why, pairwise=_pairs(profile))
 
 
 def _borda(ballots: Electorate, _: Parameters) -> Outcome:

@@ -67,7 +67,9 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     shared = _whole_number(form, "after", "After round")
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
     rounds = await check_fork(caller, session_id, changes)
-    begin = partial(caller.tenant_session.table.start_fork, session_id, at_round=shared, **changes)
+    begin = partial(
+        caller.tenant_session.table.start_fork, session_id, at_round=shared, complete_rounds=True, **changes
+    )
     handle, _ = await start_run(caller, until_begun(begin), rounds=rounds, shared=shared)
     return see_session(handle.session_id)
 
@@ -127,6 +129,7 @@ async def _resume(
         step=step,
         context_results=results,
         force=force,
+        complete_rounds=True,
         deadline_s=seconds_of(caller, None, team=fold.record.config.team is not None),
     )
     await resume_counted(caller, until_begun(begin), further)

@@ -73,7 +73,7 @@ def _usage_rows(usage: Usage, budget: Budget | None) -> list[tuple[str, str, str
     calls, tokens, cost = limits
     price, price_note = f"{usage.known_cost_usd:.4f} USD", "" if cost is None else f"of {cost:.4f} USD"
     if usage.cost_usd is None:
-        price = f"at least {price}" if usage.known_cost_usd else "unknown"
+        price = f"at least {price}" if round(usage.known_cost_usd, 4) else "unknown"
         price_note = " ".join(filter(None, (price_note, "No price is known for some models.")))
     return [
         ("Calls", f"{usage.calls:,}", "" if calls is None else f"of {calls:,}"),

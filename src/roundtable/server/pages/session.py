@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.server.state import Caller
-    from roundtable.types import DebateRecord, Event, JsonObject, JsonValue, OpenApproval
+    from roundtable.types import (
+        AgentToolCall,
+        ApprovalDecided,
+        ApprovalRequested,
+        DebateRecord,
+        Event,
+        JsonObject,
+        JsonValue,
+        OpenApproval,
+    )
 
 __all__ = ["page_event", "router", "session_page"]
 
@@ -86,8 +95,10 @@ def _news(event: Event) -> str:
             return f"has answered in round {event.round}."
         case "agent_error":
             return f"failed in round {event.round}."
-        case "agent_tool_call":
-            return f"uses {event.tool_call.name}."
+        case "waiting":
+            return f"{event.text}." if event.agent else f"The debate {event.text}."
+        case "agent_tool_call" | "approval_requested" | "approval_decided":
+            return _tool_news(event)
         case "consensus":
             return f"Round {event.round}: agreement {event.consensus.level_in_words}."
         case "control":
@@ -118,6 +129,14 @@ def _news(event: Event) -> str:
             return _FIXED_NEWS.get(event.type, "")
         case _:
             assert_never(event.type)
+
+
+def _tool_news(event: AgentToolCall | ApprovalRequested | ApprovalDecided) -> str:
+    if event.type == "agent_tool_call":
+        return f"uses {event.tool_call.name}."
+    if event.type == "approval_requested":
+        return f"waits for approval of {event.tool_name}."
+    return f"may {'use' if event.allowed else 'not use'} {event.tool_name}."
 
 
 router: APIRouter = APIRouter(include_in_schema=False)

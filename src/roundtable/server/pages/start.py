@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from roundtable._core.words import counted
 from roundtable.api.offered import offered_agents, offered_modes
 from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound
-from roundtable.scoring import casefold
 from roundtable.server.errors import status_of
 from roundtable.server.pages.csrf import fields_of
 from roundtable.server.rendering import page, see_session
@@ -134,7 +133,7 @@ async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> 
     _check_form(body, most)
     options = options_of(caller, body)
     await check_affordable(caller, body.topic, options)
-    begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, **options)
+    begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, complete_rounds=True, **options)
     handle, _ = await start_run(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
 
@@ -175,7 +174,7 @@ def _check_form(body: DebateBody, most_rounds: int) -> None:
     problem = ""
     if body.rounds > most_rounds:
         problem = f"Rounds: write a whole number from 1 to {most_rounds}"
-    elif body.options is not None and len({casefold(option) for option in body.options}) < len(body.options):
+    elif body.options is not None and len({option.strip() for option in body.options}) < len(body.options):
         problem = "Options to choose from: two lines are the same option. Write each one once"
     if problem:
         raise RoundtableError(problem, code="VALIDATION_ERROR")
@@ -214,13 +213,14 @@ async def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: st
         seated, problem = (), problem or _error_text(error)
     models = tuple(_Choice(name, name, "") for name in caller.state.options.get("models", ()))
     values = {name: entries[0] for name, entries in fields.items()}
+    choices = (*seated, *models)
     return page(
         "start",
         user=caller.identity,
         status=status,
-        modes=offered_modes(table.wiring),
+        modes=[mode for mode in offered_modes(table.wiring) if mode.min_agents <= len(choices) or not choices],
         most=table.wiring.settings.max_rounds,
-        choices=(*seated, *models),
+        choices=choices,
         chosen=fields.get("agents") or [agent.value for agent in seated],
         filled={**_EMPTY, **values},
         files=tuple(file.info.in_words for file in files),

@@ -159,6 +159,7 @@ async def _continue_session(
             budget=body.budget,
             deadline_s=deadline_s,
             on_change=body.on_change,
+            complete_rounds=True,
         )
 
     async def count(start: Begin) -> tuple[DebateHandle, Mapping[str, str]]:
@@ -191,7 +192,12 @@ async def fork_session(
 
     async def begin() -> DebateHandle:
         return await caller.tenant_session.table.start_fork(
-            session_id, at_round=body.at_round, step=body.step, context_results=body.context_results, **changes
+            session_id,
+            at_round=body.at_round,
+            step=body.step,
+            context_results=body.context_results,
+            complete_rounds=True,
+            **changes,
         )
 
     async def count(start: Begin) -> tuple[DebateHandle, Mapping[str, str]]:

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator
 
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.api.files import export_parts, find_exporter
-from roundtable.errors import RoundtableError, SessionConflict
+from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.errors import invalid_field
@@ -126,7 +126,7 @@ async def _list_query(
             after=after,
             limit=limit + 1,
         )
-    except ValueError:
+    except (ValueError, ConfigurationError):
         raise invalid_field("cursor", "this is not the `nextCursor` of a page") from None
     return _ListQuery(q, session_filter)
 
@@ -281,8 +281,10 @@ async def audit_session(caller: Reader, session_id: SessionId) -> Response:
     """
     table = caller.tenant_session.table
     result = await table.session(session_id)
-    # On a thread, because counting the ballots of many agents again takes time.
-    audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules))
+    # On a thread, because counting the ballots of many agents again takes time; on few threads, because all share the
+    # processor with the debates.
+    renders = caller.state.renders
+    audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules), limiter=renders)
     return json_answer(audit)
 
 
@@ -297,7 +299,7 @@ async def show_arguments(caller: Reader, session_id: SessionId) -> Response:
     No model is called.
     """
     result = await caller.tenant_session.table.session(session_id)
-    return json_answer(await anyio.to_thread.run_sync(result.argument_graph))
+    return json_answer(await anyio.to_thread.run_sync(result.argument_graph, limiter=caller.state.renders))
 
 
 @router.get("/{sessionId}/rounds/{round}", operation_id="getRound", responses=json_response("The round.", RoundRecord))

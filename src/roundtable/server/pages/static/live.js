@@ -7,9 +7,8 @@ const news = document.getElementById("news");
 const FINAL_EVENTS = new Set(["debate_complete", "conversation_complete", "error"]);
 const RELOAD_EVENTS = new Set([
   ...FINAL_EVENTS, "agent_complete", "agent_error", "initiator_complete", "round_start", "consensus", "round_complete",
-  "context_requested", "exit", "control", "synthesis_complete",
+  "context_requested", "exit", "control", "synthesis_complete", "approval_requested", "approval_decided",
 ]);
-const TOOL_CALLS = new Set(["agent_tool_call", "initiator_tool_call"]);
 const KEPT_CHARS = "\n\t\u200c\u200d";
 let source = null;
 let last = table.dataset.after;
@@ -76,7 +75,10 @@ const HANDLERS = {
   agent_tool_call: (data) => show(data.agent, "is working", { tool: describeCall(data.toolCall), busy: true }),
   initiator_tool_call: (data) => show("initiator", "is working", { tool: describeCall(data.toolCall), busy: true }),
   agent_tool_result: (data) => show(data.agent, "is thinking", { busy: true }),
+  approval_requested: (data) => show(data.agent, "waits for approval", { busy: true }),
+  approval_decided: (data) => show(data.agent, data.allowed ? "is working" : "is thinking", { busy: true }),
   retry: (data) => show(data.agent, "is retrying", { words: null, busy: true }),
+  waiting: (data) => show(data.agent, "is waiting", { busy: true }),
   agent_complete: (data) => end(data.agent, "has answered"),
   initiator_complete: () => end("initiator", "has answered"),
   conversation_complete: () => end("summarizer", "has answered"),
@@ -146,7 +148,7 @@ const replacePart = (old, fresh) => {
 
 const openApprovals = document.getElementById("approvals");
 const APPROVALS_MS = 2000;
-const callsInProgress = new Set();
+const undecidedCalls = new Set();
 
 const announceApprovals = (items) => {
   if (items.length) showNews(items.map((item) => item.dataset.news).join(" "));
@@ -171,10 +173,10 @@ const replaceApprovals = (fresh) => {
   announceApprovals([...freshItems.values()]);
 };
 
-/** Ask the server which calls wait for approval, since no event reports them. */
+/** Ask the server which calls wait for approval: the question is stored after its event, and other people decide. */
 const checkApprovals = async () => {
   if (!table.dataset.approvals || !source || document.hidden) return;
-  if (!(callsInProgress.size || openApprovals.children.length)) return;
+  if (!(undecidedCalls.size || openApprovals.children.length)) return;
   const response = await fetch(table.dataset.approvals, { headers: { accept: "application/json" } });
   if (!response.ok) return;
   const { approvals } = await response.json();
@@ -243,9 +245,9 @@ const onMessage = (message) => {
   failures = 0;
   if (message.lastEventId) last = message.lastEventId.split(":").pop();
   HANDLERS[type]?.(data);
-  if (TOOL_CALLS.has(type)) callsInProgress.add(data.toolCall.id);
-  if (type === "round_start") callsInProgress.clear();
-  if (type === "agent_tool_result") callsInProgress.delete(data.toolCallId);
+  if (type === "round_start") undecidedCalls.clear();
+  if (type === "approval_requested") undecidedCalls.add(`${data.agent} ${data.toolCallId}`);
+  if (type === "approval_decided") undecidedCalls.delete(`${data.agent} ${data.toolCallId}`);
   if (data.news) showNews(data.agent && type !== "error" ? `${seat(data.agent)?.querySelector("strong").textContent ?? data.agent} ${data.news}` : data.news);
   if (data.code === "SERVER_SHUTDOWN") return;
   if (RELOAD_EVENTS.has(type)) reloadSoon();

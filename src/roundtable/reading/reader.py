@@ -1,0 +1,131 @@
+"""The reader of answers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, assert_never
+
+from roundtable.reading.abstentions import ABSTAIN, is_refusal
+from roundtable.reading.choices import only_option_behind, only_option_later, read_choice
+from roundtable.reading.folding import fold, without_control_marks
+from roundtable.reading.own_words import read_words
+from roundtable.reading.phrases import RETRACTION_HEADS, RETRACTIONS, STATES_NOTHING, words_pattern
+from roundtable.reading.references import find_pointer
+from roundtable.reading.thoughts import answer_start
+from roundtable.reading.values import read_number
+from roundtable.reading.yes_no import checked_yes_no, read_yes_no
+from roundtable.types.answers import Reading
+
+if TYPE_CHECKING:
+    from roundtable.reading.asked import Asked
+
+__all__ = ["READER_VERSION", "read_answer"]
+
+READER_VERSION: Final = 1
+"""Version of the rules; stored with each reading."""
+_MOST_NAME: Final = 2
+_COLON: Final = re.compile(r"[\s*_]*+(?:[:\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
+_COMMA: Final = re.compile(r"[\s*_]*+(?:[:,\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
+"""What stands before the answer in *I stand by my answer: Lisbon*."""
+
+
+_THEIRS: Final = re.compile(r"\W*(?:the\s)?[^\W\d_]+'s\s[^\W\d_]+\W*", re.IGNORECASE)
+"""Somebody else's answer with which nobody agrees, as in *Student's answer: A*."""
+_RETRACTION: Final = re.compile(
+    rf"(?:(?<=[.,;:!?()\u2014\u2013\u2026。，；！？])|(?<=\n)(?!\n)|(?<=\s-))[\s*_`\"'(#>]*+"
+    rf"(?:(?:oh|hmm|hm|sorry|no|nein|non|ah|oops)[,.:]?\s)*(?:(?:{words_pattern(RETRACTIONS)})"
+    rf"|(?:{words_pattern(RETRACTION_HEADS)})\s?[*_]*+[:,：，])",
+    re.IGNORECASE,
+)
+"""What takes back the words before it, at the beginning of a clause."""
+
+
+def read_answer(text: str, asked: Asked) -> Reading:
+    r"""Read the answer in a whole text.
+
+    The reading is certain only if the text can be read in one way. All places that state the answer must agree: a box,
+    a sentence such as *The answer is B*, the first line, the last line. Drafts in thoughts don't count.
+
+    Args:
+        text: The whole text that the agent wrote; nothing is cut.
+        asked: What the question asks for.
+
+    Example:
+        >>> from roundtable.reading import Asked, read_answer
+        >>> cities = Asked("choice", ("A) Lisbon", "B) Porto"))
+        >>> read_answer("Lisbon is larger, but I'd go with (B).", cities).value
+        'B) Porto'
+        >>> read_answer("A or B, I can't tell.", cities).certainty
+        'unread'
+        >>> read_answer(r"So 17 \times 24 = \boxed{408}.", Asked("number")).value
+        '408'
+    """
+    start = answer_start(text)
+    if start is None:
+        return Reading(certainty="unread", rule="thoughts")
+    text = without_control_marks(text)  # marks of channels tell thoughts from the answer
+    folded = fold(text)
+    reading = _unless_retracted(_stated(folded, start, text, asked), folded, asked)
+    answer = text[start:]
+    pointer = find_pointer(answer)
+    # "My answer is unchanged" states no answer; what stands behind such a phrase may.
+    is_pointed = pointer is not None and reading.span is not None and reading.span[0] < start + pointer.end
+    if reading.rule not in {"none", "whole"} and not (is_pointed and asked.kind in {"open", "formula"}):
+        is_none = asked.kind in {"open", "formula"} and reading.value is not None and is_refusal(reading.value)
+        return reading.model_copy(update={"rule": "abstention", "value": ABSTAIN}) if is_none else reading
+    if pointer is not None:
+        colon = (_COLON if asked.kind in {"open", "formula", "number"} else _COMMA).match(folded, start + pointer.end)
+        behind = _stated(folded, colon.end(), text, asked) if colon is not None else None
+        is_theirs = _THEIRS.fullmatch(answer[: pointer.end]) is not None
+        if behind is not None and behind.certainty == "certain" and not is_theirs:
+            return behind
+        stated = _name_behind(answer[pointer.end :]) if asked.kind == "open" else ()
+        return Reading(certainty="unread", rule="reference", points_to=pointer.name, candidates=stated)
+    if is_refusal(answer):
+        option = only_option_behind(folded, start, asked.options, asked.labels) if asked.kind == "choice" else None
+        if option is None and asked.kind == "choice":
+            option = only_option_later(folded, start, asked.options, asked.labels)
+        if option is not None:
+            return Reading(certainty="unread", rule="none", candidates=(option,))
+        return Reading(certainty="certain", rule="abstention", value=ABSTAIN)
+    return reading
+
+
+def _name_behind(behind: str) -> tuple[str, ...]:
+    """Return the name that is all that stands behind a reference, such as `Porto` behind *I agree with Ada*."""
+    name = behind.strip(" .!:;,*_`\"'\n\u2014-")
+    is_name = (
+        behind[:1] in {".", "!", ":", ";", "\u2014", "\n"} and name[:1].isupper() and len(name.split()) <= _MOST_NAME
+    )
+    return (name,) if is_name and name.casefold() not in STATES_NOTHING and find_pointer(name) is None else ()
+
+
+def _unless_retracted(reading: Reading, folded: str, asked: Asked) -> Reading:
+    """Return a reading that is only likely if the text takes it back further on. A repeated answer is read last."""
+    if reading.certainty != "certain" or reading.span is None:
+        return reading
+    # The words of an open answer may hold the retraction themselves.
+    behind = reading.span[0] + 1 if asked.kind in {"open", "formula"} else reading.span[1]
+    if all(_is_name(folded, found) for found in _RETRACTION.finditer(folded, behind)):
+        return reading
+    return reading.model_copy(update={"certainty": "likely"})
+
+
+def _is_name(folded: str, found: re.Match[str]) -> bool:
+    """Check whether a word that may take back what was said is the name of a side, as in *The other side, No, lost*."""
+    return folded[found.start() - 1] == "," and found[0].strip(" *_`\"'(")[:1].isupper()
+
+
+def _stated(folded: str, start: int, text: str, asked: Asked) -> Reading:
+    match asked.kind:
+        case "choice":
+            reading = read_choice(folded, start, asked.options, asked.labels, text, is_short=asked.is_short)
+            return checked_yes_no(reading, folded, start, asked.options, text)
+        case "number":
+            return read_number(folded, start)
+        case "yes_no":
+            return read_yes_no(folded, start, text)
+        case "formula" | "open":
+            return read_words(folded, start, text, is_formula=asked.kind == "formula")
+        case _:
+            assert_never(asked.kind)

@@ -1,0 +1,41 @@
+"""`--provider`: servers of one protocol side by side, as providers of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from cli.kit import Command, said
+
+from roundtable.testing import VendorServer
+
+
+@pytest.fixture
+def boxes() -> Iterator[tuple[str, str]]:
+    with (
+        VendorServer("compatible", lambda _seen: said("Tea")) as one,
+        VendorServer("compatible", lambda _seen: said("Milk")) as two,
+    ):
+        yield f"box-a=compatible,{one.url}", f"box-b=compatible,{two.url}"
+
+
+def test_two_servers_debate_with_one_model(command: Command, boxes: tuple[str, str]) -> None:
+    words = ("--provider", boxes[0], "--provider", boxes[1], "--analyzer", "basic", "--rounds", "1", "--json")
+    done = command("Tea or milk?", "--agents", "box-a:llama3,box-b:llama3", *words)
+    assert done.code == 0, done.both
+    assert [agent["name"] for agent in done.json["agents"]] == ["box-a (llama3)", "box-b (llama3)"]  # type: ignore[index,call-overload,union-attr]
+
+
+def test_a_hint_repeats_the_endpoints(command: Command, boxes: tuple[str, str]) -> None:
+    words = ("--provider", boxes[0], "--analyzer", "basic", "--rounds", "1", "--agents", "box-a:m")
+    done = command("Tea?", *words)
+    assert done.code == 0, done.both
+    shown = command("agents", "--provider", boxes[0], "--agents", "box-a:m")
+    assert "box-a" in shown.out
+
+
+@pytest.mark.parametrize("text", ["box-a", "box-a=", "=compatible", "box-a=compatible,"])
+def test_a_mistyped_endpoint_is_refused(command: Command, text: str) -> None:
+    done = command("Tea?", "--provider", text)
+    assert done.code == 2
+    assert "--provider takes NAME=KIND,URL" in done.both

@@ -1,0 +1,403 @@
+"""Debates of a batch wait for their providers instead of failing, and nobody reads a round with a gap."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from integration.engine_kit import said
+
+from roundtable import Roundtable
+from roundtable.agents import BaseAgent
+from roundtable.bench import Question, run_study
+from roundtable.errors import (
+    AgentError,
+    APINetworkError,
+    APIRateLimitError,
+    CircuitOpen,
+    ConfigurationError,
+    RoundtableError,
+)
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.results.many import Progress
+from roundtable.testing import ManualClock
+from roundtable.types import AgentConfig, ChatRequest, RetryPolicy
+
+pytestmark = pytest.mark.both_loops
+
+ONCE = RetryPolicy(max_attempts=1)
+Fault = Callable[[ChatRequest, int], RoundtableError | None]
+
+
+def broken(**details: Any) -> APINetworkError:
+    return APINetworkError("the server failed", provider="scripted", details={"status": 500} | details)
+
+
+def unreachable() -> APINetworkError:
+    return APINetworkError("could not connect", provider="scripted", details={"connected": False})
+
+
+class Faulty:
+    """A model that fails as a test says, and counts the calls of each turn."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+        self.calls: Counter[tuple[str, str, str]] = Counter()
+        self.order: list[tuple[str, str, str]] = []
+        self.prompts: dict[tuple[str, str, str], str] = {}
+
+    def __call__(self, request: ChatRequest) -> Any:
+        text = json.dumps([message.content for message in request.messages])
+        topic = next((name for name in ("Tea", "Milk", "Rum") if f"{name} or water?" in text), "")
+        turn = (topic, request.metadata["agent"], request.metadata["round"])
+        self.calls[turn] += 1
+        self.order.append(turn)
+        self.prompts[turn] = text
+        return self.fault(request, self.calls[turn]) or said(request.metadata["agent"].title())
+
+
+def table_of(fault: Fault, *names: str, **options: Any) -> tuple[Roundtable, Faulty]:
+    """Return a table whose agents share a model; the clock of its waits moves by itself."""
+    model = Faulty(fault)
+    agents = [
+        BaseAgent(
+            AgentConfig(id=name, name=name.title(), provider="scripted", model=name, retry=ONCE),
+            ScriptedModel(model, model=name),
+        )
+        for name in names or ("ada", "bo")
+    ]
+    table = Roundtable(agents, storage="memory://", **options)
+    table.wiring.models.gateway.clock = ManualClock()
+    return table, model
+
+
+def fails(agent: str, times: int, error: Callable[[], RoundtableError] = broken, *, at: str = "1") -> Fault:
+    """Return a fault of one agent in one round, for its first calls."""
+
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        is_hit = request.metadata["agent"] == agent and request.metadata["round"] == at
+        return error() if is_hit and call <= times else None
+
+    return fault
+
+
+async def test_only_the_agent_that_failed_is_asked_again_and_nobody_reads_past_the_gap() -> None:
+    table, model = table_of(fails("bo", 1))
+    (result,) = await table.debate_many(["Tea or water?"], rounds=2)
+    assert (result.status, result.roster.complete) == ("completed", True)
+    assert dict(model.calls) == {
+        ("Tea", "ada", "1"): 1, ("Tea", "bo", "1"): 2, ("Tea", "ada", "2"): 1, ("Tea", "bo", "2"): 1,
+    }  # fmt: skip
+    assert "Bo" in model.prompts["Tea", "ada", "2"]
+    (wait,) = result.waits
+    assert (wait.provider, wait.code, wait.reason) == ("scripted", "API_NETWORK_ERROR", "the server failed")
+    assert [len(debate_round.waits) for debate_round in result.rounds] == [1, 0]
+    assert await table.session(result.session_id) == result
+
+
+async def test_after_the_second_failure_the_debate_goes_on_without_the_agent() -> None:
+    table, model = table_of(fails("bo", 2))
+    (result,) = await table.debate_many(["Tea or water?"], rounds=2)
+    assert (result.status, result.roster.complete) == ("completed", False)
+    assert (model.calls["Tea", "bo", "1"], model.calls["Tea", "bo", "2"]) == (2, 1)
+
+
+@pytest.mark.parametrize("error", [unreachable, CircuitOpen, APIRateLimitError], ids=["away", "breaker", "rate"])
+async def test_an_outage_is_waited_for_however_often_the_call_fails(error: Callable[[], RoundtableError]) -> None:
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        return error() if request.metadata["round"] == "2" and call <= 7 else None
+
+    table, model = table_of(fault)
+    (result,) = await table.debate_many(["Tea or water?"], rounds=2)
+    assert (result.status, result.roster.complete, model.calls["Tea", "bo", "2"]) == ("completed", True, 8)
+    (wait,) = result.waits
+    assert wait.seconds == pytest.approx(1 + 2 + 4 + 8 + 16 + 30 + 30)
+
+
+async def test_the_outage_of_one_agent_gives_no_other_agent_more_than_a_second_chance() -> None:
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        if request.metadata["agent"] == "bo":
+            return AgentError("useless", provider="scripted", retryable=True)
+        return unreachable() if request.metadata["agent"] == "ada" and call <= 4 else None
+
+    table, model = table_of(fault, "ada", "bo", "cy")
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1)
+    assert [turn.outcome for turn in result.rounds[0].turns] == ["answered", "failed", "answered"]
+    assert [model.calls["Tea", name, "1"] for name in ("ada", "bo", "cy")] == [5, 2, 1]
+
+
+async def test_nobody_waits_for_a_provider_whose_certificate_is_refused() -> None:
+    def refused(_: ChatRequest, __: int) -> RoundtableError:
+        details = {"connected": False, "reason": "certificate"}
+        return APINetworkError("refused", provider="scripted", retryable=False, details=details)
+
+    table, model = table_of(refused)
+    results = await table.debate_many(["Tea or water?", "Milk or water?"], rounds=1, concurrency=1)
+    assert [failure.error.code for failure in results.failures] == ["QUORUM_LOST", "QUORUM_LOST"]
+    assert {topic for topic, _, _ in model.order} == {"Tea"}
+    assert table.wiring.models.gateway.clock.monotonic() == 0
+
+
+async def test_the_call_that_tests_a_provider_may_fail_in_another_way() -> None:
+    def fault(_: ChatRequest, call: int) -> RoundtableError | None:
+        return {1: unreachable(), 2: broken(), 3: broken()}.get(call)
+
+    table, _ = table_of(fault)
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1)
+    assert result.roster.complete
+
+
+async def test_an_outage_that_lasts_too_long_fails_the_debate_as_before() -> None:
+    table, model = table_of(lambda _, __: CircuitOpen("open", retry_after_s=60))
+    results = await table.debate_many(["Tea or water?"], rounds=1, outage_s=300)
+    (failed,) = results.failures
+    assert (failed.error.code, model.calls["Tea", "bo", "1"]) == ("QUORUM_LOST", 6)
+
+
+async def test_a_failure_that_is_not_the_provider_s_is_final() -> None:
+    table, model = table_of(fails("bo", 9, lambda: APIRateLimitError("quota", provider="scripted", retryable=False)))
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1)
+    assert (result.roster.complete, result.waits, model.calls["Tea", "bo", "1"]) == (False, (), 1)
+
+
+async def test_incomplete_rounds_can_be_allowed_and_then_only_a_lost_debate_waits() -> None:
+    table, model = table_of(fails("bo", 1))
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1, complete_rounds=False)
+    assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (False, 1)
+    table, model = table_of(lambda _, call: unreachable() if call == 1 else None)
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1, complete_rounds=False)
+    assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
+
+
+async def test_a_wait_past_the_deadline_is_not_begun() -> None:
+    table, model = table_of(fails("bo", 9, lambda: CircuitOpen("open", retry_after_s=60)))
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1, deadline_s=30)
+    assert (result.status, result.roster.complete, model.calls["Tea", "bo", "1"]) == ("completed", False, 1)
+
+
+async def test_a_wait_is_an_event_of_the_debate() -> None:
+    heard: list[Any] = []
+    table, _ = table_of(fails("bo", 1), observers=[heard.append])
+    await table.debate_many(["Tea or water?"], rounds=1)
+    assert [event.text for event in heard if event.type == "waiting"] == [
+        "waits 2 s for scripted, so that no agent is missing (API_NETWORK_ERROR)"
+    ]
+
+
+async def test_a_single_debate_does_not_wait_unless_asked_to() -> None:
+    table, model = table_of(fails("bo", 1))
+    assert not (await table.debate("Tea or water?", rounds=1)).roster.complete
+    table, model = table_of(fails("bo", 1))
+    result = await table.debate_once("one", "Tea or water?", rounds=1, complete_rounds=True)
+    assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
+
+
+async def test_other_debates_go_on_while_one_waits() -> None:
+    """With one slot, the debates of the outage can only continue if the last debate gets the slot meanwhile."""
+    asked: set[str] = set()
+
+    def fault(request: ChatRequest, _: int) -> RoundtableError | None:
+        text = json.dumps([message.content for message in request.messages])
+        if "Milk or water?" in text:
+            asked.add("Milk")
+        return unreachable() if "Tea or water?" in text and not asked else None
+
+    table, model = table_of(fault)
+    results = await table.debate_many(["Tea or water?", "Milk or water?"], rounds=1, concurrency=1)
+    assert [result.roster.complete for result in results] == [True, True]
+    assert [topic for topic, _, _ in model.order][-2:] == ["Tea", "Tea"]
+
+
+async def test_a_short_wait_does_not_send_a_debate_to_the_end_of_the_queue() -> None:
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        text = json.dumps([message.content for message in request.messages])
+        return broken() if "Tea or water?" in text and request.metadata["agent"] == "bo" and call == 1 else None
+
+    table, model = table_of(fault)
+    await table.debate_many(["Tea or water?", "Milk or water?"], rounds=1, concurrency=1)
+    assert [topic for topic, _, _ in model.order] == ["Tea", "Tea", "Tea", "Milk", "Milk"]
+
+
+async def test_progress_says_who_waits_and_counts_only_what_ran(caplog: pytest.LogCaptureFixture) -> None:
+    table, _ = table_of(fails("bo", 1, unreachable))
+    heard: list[Progress] = []
+    with caplog.at_level(logging.INFO, "roundtable.api"):
+        await table.debate_many(["Tea or water?"], rounds=1, name="drinks", on_progress=heard.append)
+    assert [(one.ended, one.waiting, one.waiting_for, one.has_ended) for one in heard] == [
+        (0, 1, "scripted: could not connect", False), (0, 0, None, False), (1, 0, None, True),
+    ]  # fmt: skip
+    assert heard[0].left_s is None
+    assert [record.message for record in caplog.records if "waits" in record.message] == [
+        "a debate waits 1 s for its provider, and others may too: could not connect"
+    ]
+    heard.clear()
+    await table.debate_many(["Tea or water?", "Milk or water?"], rounds=1, name="drinks", on_progress=heard.append)
+    last = heard[-1]
+    assert (last.ended, last.stored, last.ran) == (2, 1, 1)
+    only_read = [one for one in heard if one.ended == one.stored]
+    assert all(one.left_s is None for one in only_read)
+
+
+async def test_a_request_to_pause_ends_a_wait_and_the_rest_is_run_later() -> None:
+    table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
+    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    async with table:
+        handle = await table.start("Tea or water?", rounds=1, complete_rounds=True)
+        with anyio.fail_after(20):
+            while not model.calls["Tea", "bo", "1"]:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+            await handle.pause()
+            paused = await handle.result()
+        assert (paused.status, paused.session_status, paused.waits) == ("paused", "paused", ())
+        result = await (await table.start_resume(handle.session_id, complete_rounds=True)).result()
+    assert (result.status, result.roster.complete) == ("completed", True)
+    assert (model.calls["Tea", "ada", "1"], model.calls["Tea", "bo", "1"]) == (1, 2)
+
+
+async def test_a_batch_that_is_cancelled_during_a_wait_continues_without_a_gap() -> None:
+    table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
+    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    waits = anyio.Event()
+    async with anyio.create_task_group() as group:
+
+        async def run() -> None:
+            await table.debate_many(["Tea or water?"], rounds=1, name="drinks", on_progress=lambda _: waits.set())
+
+        group.start_soon(run)
+        with anyio.fail_after(20):
+            await waits.wait()
+        group.cancel_scope.cancel()
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1, name="drinks")
+    assert (result.status, result.roster.complete) == ("completed", True)
+    assert (model.calls["Tea", "ada", "1"], model.calls["Tea", "bo", "1"]) == (1, 2)
+
+
+async def test_a_debate_that_ends_during_a_wait_no_longer_waits() -> None:
+    table, _ = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
+    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    heard: list[Progress] = []
+    waits = anyio.Event()
+
+    def note(progress: Progress) -> None:
+        heard.append(progress)
+        waits.set()
+
+    async def pause() -> None:
+        await waits.wait()
+        (session,) = await table.sessions()
+        await table.pause(session.id)
+
+    with anyio.fail_after(400):  # a wait past this time is not begun
+        async with anyio.create_task_group() as group:
+            group.start_soon(pause)
+            (result,) = await table.debate_many(["Tea or water?"], rounds=1, on_progress=note)
+    assert result.status == "paused"
+    assert [(one.ended, one.waiting) for one in heard] == [(0, 1), (1, 0)]
+
+
+async def test_a_recovered_debate_takes_up_its_wait() -> None:
+    table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)), "ada", "bo", "cy")
+    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    waits = anyio.Event()
+    async with anyio.create_task_group() as group:
+
+        async def run() -> None:
+            await table.debate_many(["Tea or water?"], rounds=2, name="drinks", on_progress=lambda _: waits.set())
+
+        group.start_soon(run)
+        with anyio.fail_after(20):
+            await waits.wait()
+        group.cancel_scope.cancel()
+    (recovered,) = await table.recover(cancelled=True)
+    assert recovered.result is not None
+    assert (recovered.result.status, recovered.result.roster.complete) == ("completed", True)
+    assert [model.calls["Tea", name, "1"] for name in ("ada", "bo", "cy")] == [1, 2, 1]
+
+
+async def test_the_first_wait_of_a_single_debate_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    table, _ = table_of(fails("bo", 4, unreachable))
+    with caplog.at_level(logging.INFO, "roundtable.engine"):
+        await table.debate_once("one", "Tea or water?", rounds=1, complete_rounds=True)
+    (logged,) = [record.message for record in caplog.records if "waits" in record.message]
+    assert logged == (
+        "the debate waits 1 s for scripted, so that no agent is missing (API_NETWORK_ERROR: could not connect); "
+        "its later waits like this are not logged"
+    )
+
+
+async def test_resumed_batches_wait_too() -> None:
+    table, model = table_of(fails("bo", 1, at="2"))
+    first = await table.debate_many(["Tea or water?"], rounds=2, budget=None, deadline_s=None, exit_when=None)
+    assert first[0].roster.complete
+    table, model = table_of(fails("bo", 4, lambda: CircuitOpen("open", retry_after_s=60)))
+    lost = await table.debate_many(["Tea or water?"], rounds=1, outage_s=0, quorum=2)
+    assert len(lost.failures) == 1
+    (result,) = await table.resume_many(lost)
+    assert (result.status, result.roster.complete, model.calls["Tea", "ada", "1"]) == ("completed", True, 1)
+
+
+async def test_a_provider_that_asks_for_fewer_calls_gets_fewer_debates() -> None:
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        return APIRateLimitError("slower", provider="scripted") if call == 1 else None
+
+    heard: list[Progress] = []
+    questions = ["Tea or water?", "Milk or water?", "Rum or water?"] * 2
+    table, _ = table_of(fault)
+    await table.debate_many(questions, rounds=1, concurrency=4, on_progress=heard.append)
+    assert min(one.at_once or 0 for one in heard) < 4
+    heard.clear()
+    table, _ = table_of(fault)
+    await table.debate_many(questions, rounds=1, concurrency=4, on_progress=heard.append, adapt=False)
+    assert {one.at_once for one in heard} == {4}
+    assert table.wiring.models.gateway.call_listeners == ()
+
+
+async def test_a_study_loses_no_question_to_its_providers() -> None:
+    table, _ = table_of(lambda _, call: broken() if call == 1 else None, analyzer="basic")
+    heard: list[Progress] = []
+    questions = [Question(id="1", question="Tea or water?", gold="Ada")]
+    report = await run_study(table, questions, on_progress=heard.append, resamples=100)
+    assert report.failed == {}
+    assert any(one.waiting for one in heard)
+    assert heard[-1].at_once == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"outage_s": -1}, "outage_s must be a number of seconds of at least 0, not -1"),
+        ({"outage_s": "long"}, "outage_s must be"),
+        ({"complete_rounds": 1}, "complete_rounds must be"),
+        ({"adapt": "yes"}, "adapt must be"),
+    ],
+)
+async def test_settings_of_waits_are_checked_before_the_first_call(given: dict[str, Any], message: str) -> None:
+    table, model = table_of(lambda _, __: None)
+    with pytest.raises(ConfigurationError, match=message):
+        await table.debate_many(["Tea or water?"], **given)
+    assert not model.calls
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "message"),
+    [
+        ({"topic": "Rum?", "options": "Tea"}, {}, "row 3 of 4: options must be a list"),
+        ({"topic": "Rum?", "option": ["Tea"]}, {}, "row 3 of 4: a question has the unknown field 'option'"),
+        ("", {}, "row 3 of 4: "),
+        (7, {}, "row 3 of 4: "),
+        ("Rum?", {"rounds": 0}, "^rounds"),
+        ({"topic": "Rum?", "mode": "duel"}, {}, "row 3 of 4: .*duel"),
+        ("Rum?", {"modes": ["duel"]}, "^[^r].*duel"),
+    ],
+    ids=["options", "field", "empty", "number", "all rows", "mode", "modes"],
+)
+async def test_a_row_that_is_not_valid_is_named_before_the_first_call(row: Any, options: Any, message: str) -> None:
+    table, model = table_of(lambda _, __: None)
+    with pytest.raises(ConfigurationError, match=message):
+        await table.debate_many(["Tea or water?", "Milk or water?", row, "Rum or water?"], **options)
+    assert not model.calls

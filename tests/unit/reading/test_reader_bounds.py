@@ -1,0 +1,39 @@
+"""Forms at the bounds of the reader's rules: choices that are taken back, ratings, marks, numerals, and adjectives."""
+
+from __future__ import annotations
+
+import pytest
+
+from roundtable.reading import Asked, read_answer
+from roundtable.reading.number_words import worded_number
+from roundtable.reading.owners import belongs_to_others
+
+CITIES = Asked("choice", ("Lisbon", "Porto", "Faro"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich würde Porto wählen, wenn es billiger wäre.",
+        "\u2705 Porto\n\u274c Lisbon\nFaro",
+        "Porto is cheap, so that's my choice, unless Lisbon gets cheaper.",
+        "Porto is cheap, so that's my choice. Lisbon is near, so that's my choice, with Faro.",
+    ],
+)
+def test_a_choice_that_something_else_limits_is_not_certain(text: str) -> None:
+    assert read_answer(text, CITIES).certainty != "certain"
+
+
+def test_a_rating_names_the_highest_one_without_choosing_it() -> None:
+    assert read_answer("I choose 3 out of 5.", Asked("choice", ("3", "4", "5"))).value in {"3", None}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("三万", 30_000), ("一万二千", 12_000), ("万", 10_000), ("两亿", 200_000_000)]
+)
+def test_numerals_of_myriads_are_read(text: str, value: int) -> None:
+    assert worded_number(text) == value
+
+
+def test_only_so_many_adjectives_are_skipped() -> None:
+    assert belongs_to_others("小明的" + "最终" * 9)
