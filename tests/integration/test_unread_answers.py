@@ -528,6 +528,9 @@ class TestFronts:
         async with connected(server_of(agents)) as client:
             started = await call(client, "start_roundtable", topic="Where?", rounds=1, options=CITIES)
             details = await call(client, "get_round_details", sessionId=started["sessionId"], roundNumber=1)
+            measured = await call(client, "get_consensus", sessionId=started["sessionId"])
+        assert started["unread"] == "1 answer could not be read: Bo, so that Porto, with 1 of 2 votes, is not the answer."
+        assert measured["decision"]["unread"] == ["bo"]
         readings = {entry["agentId"]: entry["reading"] for entry in found(details, "reading")}
         assert (readings["ada"]["certainty"], readings["ada"]["value"]) == ("certain", "Porto")
         assert (readings["bo"]["certainty"], readings["bo"]["askedAgain"]) == ("unread", True)

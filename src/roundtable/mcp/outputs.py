@@ -76,6 +76,8 @@ class DecisionView(Value):
     """Whether several options are tied for the lead."""
     passed: bool = False
     """Whether there is exactly one winner."""
+    unread: tuple[str, ...] = ()
+    """Voters whose ballots could not be read; no option wins that these ballots could have overturned."""
     why: str = ""
     """The outcome in words."""
     vote: VoteReport | None = None
@@ -138,6 +140,8 @@ class DebateOutput(DebateState):
     """The option that the decision rule chose."""
     answer_reason: str | None = None
     """Why there is no answer."""
+    unread: str | None = None
+    """Whose answers of the round could not be read, in one line, and what follows; omitted if all could be read."""
     value: JsonObject | None = None
     """The object that fits the answer schema, if the debate has a schema and most agents with the chosen answer gave
     this object."""

@@ -16,6 +16,7 @@ from roundtable.mcp.outputs import (
     NextStep,
     ToolUse,
 )
+from roundtable.results.findings import unread_in_words
 from roundtable.types import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
 from roundtable.types.plan import JUDGE_STAGE
 
@@ -98,6 +99,7 @@ def debate_output(result: DebateResult, *, running: bool) -> DebateOutput:
         metadata=None if layers is None else layers.metadata,
         answer=result.answer,
         answer_reason=result.answer_reason,
+        unread=unread_in_words(result) or None,
         value=result.value,
         independent_agreement=result.independent_agreement,
         independent_agreement_at_most=result.independent_agreement_at_most,
@@ -151,6 +153,7 @@ def decision_view(decision: Decision | None) -> DecisionView | None:
         winners=decision.winners,
         is_tie=decision.is_tie,
         passed=decision.passed,
+        unread=decision.unread,
         why=decision.why,
         vote=decision.vote,
         pairs=tuple(tuple(pairs[name].get(other, 0.0) for other in names) for name in names) if pairs else None,
