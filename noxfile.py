@@ -112,6 +112,7 @@ def deep(session: nox.Session) -> None:
     session.run(*tests, "-n", "auto", "--dist", "worksteal", *others, env=environment)
     laws = ["-m", "not deep and not gates", "--hypothesis-profile=deep", "tests/property"]
     session.run("python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *laws, env=environment)
+    session.run("python", "tools/interpreters.py", "--all")
     figures = {"mutation": ["tools/mutation.py", "--sample", "300"]}
     figures |= {path.stem: [str(path)] for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))}
     for name, command in figures.items():
