@@ -186,6 +186,7 @@ def test_agents_on_the_command_line_are_tried(command: Command, agree: str) -> N
 # ------------------------------------------------------------------ the embedded model
 
 
+@pytest.mark.slow
 @pytest.mark.local_model
 def test_the_embedded_model_is_installed_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))

@@ -43,11 +43,12 @@ def finish(command: Command, session: str, server: LoopbackServer, slow: Slow) -
     return DebateResult.from_json(done.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"),
     [
-        pytest.param(signal.SIGINT, 130, id="Ctrl-C", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 143, id="SIGTERM", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, 130, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
         pytest.param(signal.SIGHUP, 129, id="SIGHUP"),
     ],
 )

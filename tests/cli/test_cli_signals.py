@@ -252,7 +252,8 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("words", ["modes", "--version", "mcp", pytest.param("--help", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["modes", "--version", "mcp", "--help"])
 def test_a_closed_standard_output_is_said_in_one_line(tmp_path: Path, words: str) -> None:
     done = shell(tmp_path, f"rt {words} >&-")
     assert (done.returncode, done.stderr) == (1, "The output cannot be written: Bad file descriptor\n")

@@ -46,9 +46,8 @@ def test_a_new_plugin_is_tested_on_versions_of_python_that_the_library_is_tested
     assert ast.literal_eval(named) == [min(tested), max(tested)]
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind == "mode" else pytest.mark.slow) for kind in KINDS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_registered_and_debates(tmp_path: Path, kind: str) -> None:
     place = rendered(tmp_path, (kind,))
     done = run(place, str(place / "tests/test_plugin.py"))

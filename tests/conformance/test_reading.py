@@ -17,6 +17,7 @@ EVERY = 3
 """One round of so many is held again: all of them take half a minute."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "asked"),
     [
@@ -39,6 +40,7 @@ def held_rounds() -> list[Held]:
     return [hold(recorded) for recorded in recorded_rounds()[::EVERY]]
 
 
+@pytest.mark.slow
 def test_no_two_recorded_answers_that_differ_are_called_the_same(held_rounds: list[Held]) -> None:
     pairs = [pair for held in held_rounds for pair in held.pairs()]
     assert len(pairs) > 1000

@@ -15,6 +15,7 @@ PAGE = (Path(__file__).parents[2] / "docs/explanation/how-answers-are-read.md").
 RULES = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_every_rule_that_reads_a_reply_is_on_the_page() -> None:
     used = {read_reply(reply.text, Asked(reply.kind, reply.options)).rule for reply in made_up_replies()}
     assert len(used) > 10

@@ -234,6 +234,7 @@ async def test_a_server_that_never_answers_ends_a_block_in_time(monkeypatch):
     assert 1 <= took < 1 + 2 + 5, f"ended after {took:.2f} s"
 
 
+@pytest.mark.slow
 async def test_a_toolkit_is_connected_once_at_a_time():
     async with from_mcp(COMMAND) as toolkit:
         with pytest.raises(ConfigurationError, match="connected already"):

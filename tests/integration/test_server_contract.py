@@ -85,6 +85,7 @@ def test_every_code_has_a_status_that_is_described() -> None:
         assert code in described
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_an_audit_of_a_debate_without_a_round_is_described() -> None:

@@ -67,6 +67,7 @@ async def test_a_mounted_server_answers_and_its_links_lead_to_it(path: str) -> N
         assert (await web.get(f"{path}/nowhere")).status_code == 404
 
 
+@pytest.mark.slow
 async def test_pages_of_a_mounted_server_lead_nowhere_else() -> None:
     table = served_table()
     token = await token_for(table, "ann")

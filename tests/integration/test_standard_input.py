@@ -107,6 +107,7 @@ async def by_mcp(storage: Storage, session_id: str) -> None:
         assert "human-lead" in error["message"], error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [by_resume, by_extend, by_fork, by_adoption, by_name, by_http, by_mcp])
 @pytest.mark.usefixtures("word")
 async def test_no_front_reads_standard_input(way: Callable[[Storage, str], Awaitable[None]]) -> None:

@@ -155,6 +155,7 @@ def test_a_short_lock_of_another_process_is_waited_out(path: Path) -> None:
     storage.close()
 
 
+@pytest.mark.slow
 def test_a_lease_of_a_live_process_holds_and_of_a_dead_one_does_not(path: Path) -> None:
     storage = create(path, "s")
     with child("write", path, "s") as process:

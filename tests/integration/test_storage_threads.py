@@ -329,6 +329,7 @@ async def test_closing_under_cancellation_still_closes(path: Path) -> None:
     assert ours() <= others
 
 
+@pytest.mark.slow
 def test_a_storage_nobody_closes_ends_with_its_object(path: Path) -> None:
     others = ours()
     storage = SQLiteStorage(path)

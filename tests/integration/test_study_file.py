@@ -75,6 +75,7 @@ def test_questions_may_be_in_a_file_beside_it(tmp_path: Path) -> None:
     assert read_study(tmp_path / "study.yaml") == PYTHON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_it_runs_as_run_study_does_and_goes_on_under_its_name(anyio_backend: str, tmp_path: Path) -> None:
     async with rt.Roundtable(agents(), storage=f"sqlite:///{tmp_path}/s.db", analyzer="declared") as table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import islice, product
 
+import pytest
+
 from roundtable.analysis import DeclaredAnalyzer, SemanticAnalyzer
 from roundtable.scoring import open_key
 from roundtable.types import AgentResponse
@@ -102,6 +104,7 @@ def test_no_pair_is_one_answer_by_its_wording() -> None:
     assert joined == []
 
 
+@pytest.mark.slow
 def test_no_pair_is_agreement_for_an_analyzer_without_a_reader() -> None:
     for analyzer in (DeclaredAnalyzer(), SemanticAnalyzer()):
         joined = [pair for pair in pairs() if analyzer.analyze(hold(*pair)).agreement_level > 0]

@@ -108,6 +108,7 @@ def gaps(pattern: Any) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", PHRASE_FILES)
 def test_no_part_of_a_phrase_repeats_without_a_bound(file: PhraseFile) -> None:
     for of in phrases(file):

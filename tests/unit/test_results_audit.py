@@ -434,6 +434,7 @@ def test_rules_that_count_fewer_options_are_not_tried() -> None:
     assert "are not tried with so many options" in " ".join(audit.to_text().split())
 
 
+@pytest.mark.slow
 def test_with_thousands_of_options_no_other_rule_is_tried() -> None:
     options = tuple(f"Tea {number}" for number in range(20_000))
     audit = result_of([answer(f"a{n}", "t", choice=options[n // 2]) for n in range(3)], options=options).audit()

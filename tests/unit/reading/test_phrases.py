@@ -54,6 +54,7 @@ def test_other_texts_are_no_refusals() -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_references_are_recognised() -> None:
     names = {"own": OWN, "Ada": "Ada"}
     missed = [(*case, points_to(case[2])) for case in cases("own", "Ada") if points_to(case[2]) != names[case[1]]]
@@ -75,6 +76,7 @@ def test_letter_case_accents_and_space_around_do_not_count(kind: str) -> None:
                 pytest.fail(f"{other!r}: {found!r}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", PHRASE_FILES)
 def test_every_phrase_can_be_compiled_and_matches_more_than_nothing(file: PhraseFile) -> None:
     for of in phrases(file):
