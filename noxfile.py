@@ -106,12 +106,13 @@ def deep(session: nox.Session) -> None:
     set_up(session, "constraints-deep.txt")
     data = ROOT.parent / "shared" / "data"
     environment = {"ROUNDTABLE_SHARED_DATA": str(data)} if data.is_dir() else {}
-    tests = ["python", "-m", "pytest", "-m", "deep", "--durations=25", *session.posargs]
+    unhurried = ["-o", "faulthandler_timeout=0"]
+    tests = ["python", "-m", "pytest", *unhurried, "-m", "deep", "--durations=25", *session.posargs]
     session.run(*tests, *ALONE, env=environment)
     others = [f"--ignore={path}" for path in ALONE]
     session.run(*tests, "-n", "auto", "--dist", "worksteal", *others, env=environment)
     laws = ["-m", "not deep and not gates", "--hypothesis-profile=deep", "tests/property"]
-    session.run("python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *laws, env=environment)
+    session.run("python", "-m", "pytest", *unhurried, "-n", "auto", "--dist", "worksteal", *laws, env=environment)
     session.run("python", "tools/interpreters.py", "--all")
     figures = {"mutation": ["tools/mutation.py", "--sample", "300"]}
     figures |= {path.stem: [str(path)] for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))}
