@@ -246,7 +246,6 @@ EXEMPT: Final[dict[str, tuple[str, ...]]] = {
         "scoring.rules.choice.standing",
         "scoring.rules.choice.threshold_outcome",
         "scoring.rules.pools.highest",
-        "scoring.rules.ranked.head_to_head",
         "scoring.unread.adds_up",
         "scoring.unread.unread_in_words",
         "scoring.unread.unread_options",
@@ -361,6 +360,46 @@ def test_the_calls_grow_no_faster_than_the_number_of_options() -> None:
         return tuple(cost(function, ranking) for function in acts)
 
     assert not [pair for pair in zip(costs(50), costs(200), strict=True) if pair[1] > 4.8 * pair[0] + 2_000]
+
+
+def test_very_many_questions_at_the_end_are_not_looked_at_one_by_one() -> None:
+    few, many = (cost(lambda text: read_answer(text, CITIES), "? " * count) for count in (1_000, 8_000))
+    assert many < few + 1_000
+
+
+def test_a_page_of_the_letters_of_a_quote_is_not_searched_at_each_of_its_places() -> None:
+    few, many = (cost(lambda page: has_words(page, "tea " * 99), "tea " * count + "teas") for count in (1_000, 50_000))
+    assert many < few + 100
+    few, many = (cost(lambda page: has_words(page, "a" * 1_000), "a" * count) for count in (5_000, 100_000))
+    assert many < few + 100
+
+
+@pytest.mark.parametrize("key_of", [casefold, open_key])
+def test_of_a_long_text_only_white_space_is_folded(key_of: Callable[[str], str]) -> None:
+    long = "Tea " * MOST_KEY_CHARS
+    assert key_of(f"  {long}") == long.strip() == key_of(long.strip())
+    assert key_of(long) != key_of(long.casefold())
+    assert key_of(" " * MOST_KEY_CHARS + "Lisbon.") == "lisbon"
+    ligatures = key_of("\ufdfa" * 10_000)  # its key may be longer than the longest text that is folded
+    assert key_of(ligatures) == ligatures
+
+
+SLOW_BEFORE: Final[dict[str, tuple[Act, str]]] = {
+    "scores": (lambda text: score_number(text, 10), f"{' ' * 300_000}x"),
+    "hosts": (guard_public.checked_url, "https://" + repeated("two combining classes", 60_000)),
+    "links": (sanitize.safe_url, "https://" + repeated("two combining classes", 60_000)),
+    "sites": (addresses.site_of, "https://" + repeated("two combining classes", 60_000)),
+    "pages": (lambda text: has_words(text, "tea keeps for a year"), "\ufdfa" * 700_000),
+    "spellings": (casefold, "\ufdfa" * 700_000),
+    "options": (lambda text: read_answer("B", Asked("choice", (text, "B"))), "a " * 100_000),
+}
+"""Functions that took from two seconds to minutes for a text, each with the text."""
+
+
+@pytest.mark.parametrize("name", SLOW_BEFORE)
+def test_what_was_slow_takes_no_longer_than_other_texts(name: str) -> None:
+    function, text = SLOW_BEFORE[name]
+    assert seconds(function, text) < SOON
 
 
 def functions(module: ModuleType) -> Iterator[str]:
