@@ -307,7 +307,7 @@ def test_the_calls_grow_no_faster_than_the_text(shape: str) -> None:
 
 
 SOON: Final = 1.0
-"""Seconds that are far more than a cheap function needs for 1 MiB, also under load and when coverage is measured."""
+"""Seconds that are far more than one cheap step needs for 1 MiB, also under load and when coverage is measured."""
 LATER: Final = 12.0
 """Seconds that are far more than a reader needs for 1 MiB; one whose cost grows with the square needs minutes."""
 
@@ -325,7 +325,7 @@ def test_a_megabyte_is_folded_checked_or_refused_at_once(shape: str) -> None:
     for size in (MOST_KEY_CHARS - 1, 2**20):
         text = repeated(shape, size)
         taken = ((name, seconds(function, text)) for name, function in BOUNDED.items())
-        slow += [(name, size, took) for name, took in taken if took > SOON]
+        slow += [(name, size, took) for name, took in taken if took > 3 * SOON]
     assert not slow
 
 
