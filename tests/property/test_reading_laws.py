@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
+from property.hostile_shapes import UNITS, calls
 from property.scoring_strategies import law
 from reading_kit import made_up_replies
 
@@ -434,49 +434,6 @@ def test_the_replies_of_models_keep_these_laws() -> None:
             assert longer.certainty != "certain" or longer.value == reading.value, reply.key
 
 
-SHAPES: dict[str, str] = {
-    "labels": "A) ",
-    "labels in brackets": "(B) or ",
-    "bare labels": "A, B, ",
-    "options": "Lisbon ",
-    "lines of options": "Lisbon\n",
-    "digits": "1",
-    "numbers": "1 ",
-    "groups": "1,234,",
-    "fractions": r"\frac{1}{2}",
-    "equations": "1=1 ",
-    "ranges": "1-",
-    "boxes": r"\boxed{1}",
-    "boxes within boxes": r"\boxed{",
-    "quotes": '"',
-    "quotes behind colons": ': "',
-    "lines": "\n",
-    "items": "1. x\n",
-    "the words before an answer": "the answer is ",
-    "the words before a choice": "i choose ",
-    "hashes": "#### 5\n",
-    "tags": "<answer>",
-    "whole tags": "<answer>5</answer>",
-    "thoughts": "<think>",
-    "whole thoughts": "<think></think>",
-    "braces": "{",
-    "pairs of braces": "{}",
-    "objects": '{"answer": 5} ',
-    "objects within objects": '{"answer":',
-    "lists within lists": "[",
-    "combining marks": "\u0301",
-    "stars": "*",
-    "bold options": "**A** ",
-    "points": ".",
-    "sentences": "It is so. ",
-    "negations": "not ",
-    "fences": "```\n",
-    "words without spaces": "答案是",
-    "channels": "<|channel|>",
-    "refusals": "sorry ",
-    "references": "i agree with ",
-}
-"""Units that a hostile text repeats."""
 READERS: dict[str, Callable[[str], object]] = {
     "choice": lambda text: read_answer(text, Asked("choice", ("A) Lisbon", "B) Porto", "C) Braga"))),
     "number": lambda text: read_answer(text, Asked("number")),
@@ -488,28 +445,11 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-def calls(function: Callable[[str], object], text: str) -> int:
-    """Count the calls that a function makes."""
-    count = 0
-
-    def note(_frame: object, event: str, _value: object) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function(text)
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", UNITS)
 def test_the_calls_grow_no_faster_than_the_text(reader: str, shape: str) -> None:
-    function, unit = READERS[reader], SHAPES[shape]
+    function, unit = READERS[reader], UNITS[shape]
     short, long = (unit * (size // len(unit)) + " The answer is B." for size in (2_000, 8_000))
     function(short)
     assert calls(function, long) <= 4.5 * calls(function, short) + 2_000

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
-from urllib.parse import urlsplit
 
 import anyio
 
+from roundtable._core.addresses import site_of
 from roundtable._core.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
 from roundtable.protocols import FollowsApprovals
 from roundtable.tools import ToolOutcome, bound
@@ -250,13 +250,6 @@ def searched_pages(records: Iterable[ToolCallRecord]) -> list[Citation]:
     return list(islice(citations, _MOST_CITATIONS))
 
 
-def _site_of(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or url).removeprefix("www.")
-    except ValueError:
-        return url
-
-
 def _sources(data: JsonValue, depth: int = _CITATION_DEPTH, *, untitled: bool = False) -> Iterator[Citation]:
     """Find the sources in a result: objects with a title and an address on the web."""
     if isinstance(data, list) and depth:
@@ -265,7 +258,7 @@ def _sources(data: JsonValue, depth: int = _CITATION_DEPTH, *, untitled: bool = 
     elif isinstance(data, dict):
         url, title, snippet = data.get("url"), data.get("title"), data.get("snippet")
         if isinstance(url, str) and url.startswith(("http://", "https://")) and (untitled or isinstance(title, str)):
-            name = title if isinstance(title, str) and title else _site_of(url)
+            name = title if isinstance(title, str) and title else site_of(url)
             yield Citation(title=name, url=url, snippet=snippet if isinstance(snippet, str) else None)
         elif depth:
             for item in data.values():

@@ -10,8 +10,8 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
-from urllib.parse import urlsplit
 
+from roundtable._core.addresses import LONGEST_ADDRESS, split_address
 from roundtable._core.text import unquoted
 from roundtable.errors import APINetworkError, ConfigurationError
 
@@ -37,8 +37,6 @@ _HINT = "Pass a full address such as https://api.example.org/v1 or http://127.0.
 
 WEB_PORTS: Final = (80, 443)
 """Ports of web servers; other ports may belong to databases, caches and admin consoles."""
-LONGEST: Final = 2_048
-"""Most characters of an address."""
 
 _NOT_PUBLIC_4: Final = tuple(
     map(
@@ -128,12 +126,16 @@ def encoded_host(name: str) -> str:
     import httpx
 
     try:
-        host = httpx.URL(scheme="https", host=name).raw_host.decode("ascii").lower()
+        host = (
+            httpx.URL(scheme="https", host=name).raw_host.decode("ascii").lower()
+            if len(name) <= LONGEST_ADDRESS
+            else ""
+        )
     except (httpx.InvalidURL, ValueError):
         host = ""
     if ":" not in host and not _LABELS.fullmatch(host):
         hint = "Write only the host, for example example.org, without a scheme, a path or *."
-        raise ConfigurationError(f"{name!r} is not the name of a host", hint=hint)
+        raise ConfigurationError(f"{name[:200]!r} is not the name of a host", hint=hint)
     return host
 
 
@@ -152,8 +154,10 @@ def checked_url(url: str, *, what: str = "the base URL", has_key: bool = True) -
             send a key over plain http to another machine.
     """
     url = unquoted(url)
+    if len(url) > LONGEST_ADDRESS:
+        raise ConfigurationError(f"{what} {masked_url(url)!r} has more than {LONGEST_ADDRESS} characters", hint=_HINT)
     try:
-        parts = urlsplit(url)
+        parts = split_address(url)
         host, _ = parts.hostname, parts.port
     except ValueError as exc:
         raise ConfigurationError(f"{what} {masked_url(url)!r} is not an address", hint=_HINT) from exc
@@ -177,7 +181,7 @@ def check_plain_http(url: str, *, what: str, has_key: bool) -> None:
     Example:
         >>> check_plain_http("http://ollama:11434/v1", what="the base URL", has_key=False)
     """
-    parts = urlsplit(url)
+    parts = split_address(url)
     host = parts.hostname or ""
     if parts.scheme != "http" or is_loopback(host) or (not has_key and is_on_local_network(host)):
         return
@@ -211,8 +215,13 @@ def checked_proxy(url: str, *, what: str = "proxy") -> str:
     url = unquoted(url)
     url = url if "://" in url else f"http://{url}"
     try:
-        parts = urlsplit(url)
-        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        parts = split_address(url)
+        is_valid = (
+            len(url) <= LONGEST_ADDRESS
+            and parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and parts.port != 0
+        )
     except ValueError:
         is_valid = False
     if not is_valid or any(ord(char) <= 32 or ord(char) == 127 for char in url):
@@ -341,8 +350,8 @@ def web_address(url: str, *, ports: Collection[int] = WEB_PORTS, allow: Collecti
 def _parse(url: str, allow: Collection[str]) -> WebAddress:
     import httpx
 
-    if len(url) > LONGEST:
-        raise _refusal(url, f"it is longer than {LONGEST} characters")
+    if len(url) > LONGEST_ADDRESS:
+        raise _refusal(url, f"it is longer than {LONGEST_ADDRESS} characters")
     if _FORBIDDEN_CHARACTERS.search(url):
         raise _refusal(url, "it contains a space, a control character or a backslash")
     try:

@@ -55,7 +55,8 @@ def score_number(value: JsonValue, high: float | None) -> float | None:
     """
     if not isinstance(value, str):
         return finite_number(value)
-    parts = _OUT_OF.split(_POINTS.sub("", value))
+    # Runs of white space would be searched anew from each of their places.
+    parts = _OUT_OF.split(_POINTS.sub("", " ".join(value.split())), maxsplit=2)
     if len(parts) > 2 or (len(parts) == 2 and (high is None or finite_number(parts[1]) != high)):
         return None
     return finite_number(parts[0])

@@ -37,7 +37,8 @@ _TEMPLATE_MARKS = (
     r"\]~!?b(?=[\[\]])|\[e~(?=\[)",
     r"<role>(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)</role>",
 )
-_TEMPLATE_MARK = re.compile("|".join(_TEMPLATE_MARKS), re.IGNORECASE)
+# No mark begins with three of the same brackets; a long run of them would be searched for each mark at each place.
+_TEMPLATE_MARK = re.compile(rf"(?!<<<|\[\[\[|\]\]\])(?:{'|'.join(_TEMPLATE_MARKS)})", re.IGNORECASE)
 # A match never crosses a line break: no line can begin with a marker anyway, and the lines of a text must be kept.
 _MARKER_WORDS = re.compile(r"(BEGIN|END)[^\S\n]+(QUOTE)", re.IGNORECASE)
 _BRACKETS = str.maketrans("()<>[]{}|", "         ")
@@ -71,7 +72,7 @@ def neutralise(text: str) -> str:
     if not text.isprintable():
         text = _LINE_BREAKS.sub("\n", text)
         if not text.isascii() or not text.replace("\n", "").replace("\t", "").isprintable():
-            text = "".join(char for char in text if _is_allowed(char))
+            text = text.translate({ord(char): None for char in set(text) if not _is_allowed(char)})
     if "<" in text or "[" in text or "]" in text:
         text = _TEMPLATE_MARK.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
     return _MARKER_WORDS.sub(r"\1-\2", text) if "quote" in text.lower() else text

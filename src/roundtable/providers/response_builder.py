@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from roundtable._core.addresses import site_of
 from roundtable._core.strict_json import is_too_deep
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.providers.failures import request_id_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import FinishReason, ImageResult, JsonObject, JsonValue
 
-__all__ = ["ResponseBuilder", "arguments_of", "delta_of", "host_of", "rate_limit_of"]
+__all__ = ["ResponseBuilder", "arguments_of", "delta_of", "rate_limit_of"]
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -260,7 +260,7 @@ class ResponseBuilder:
         """Add a source; if two sources have the same address, the first one counts."""
         if url and url not in self._links:
             snippet = joined_halves(snippet) if snippet else None
-            self._links[url] = Citation(title=title or host_of(url), url=url, snippet=snippet)
+            self._links[url] = Citation(title=title or site_of(url), url=url, snippet=snippet)
             self._new.citations.append(self._links[url])
 
     def set_usage(self, usage: Usage) -> None:
@@ -444,16 +444,3 @@ def arguments_of(text: str) -> tuple[JsonObject, str | None]:
     if value is None:
         return {}, None
     return (value, None) if isinstance(value, dict) and not is_too_deep(value) else ({}, text[:INVALID_CHARS])
-
-
-def host_of(url: str) -> str:
-    """Return the host of an address, as a replacement for a missing title.
-
-    Example:
-        >>> host_of("https://www.example.org/a"), host_of("mailto:")
-        ('example.org', 'mailto:')
-    """
-    try:
-        return (urlsplit(url).hostname or url).removeprefix("www.")
-    except ValueError:
-        return url

@@ -91,6 +91,8 @@ _IN_NUMBER: Final = re.compile(r"[-+]\Z|[0-9][.,:/]\Z")
 """What stands before a digit that is only a part of a number."""
 _MOST_SEARCHED: Final = 100
 """Most options that are searched for in a sentence."""
+_MOST_SPELT: Final = 2_000
+"""Longest text of an option that is searched for; a longer one is named by its label, or as a whole text."""
 
 
 class Named(NamedTuple):
@@ -116,13 +118,15 @@ class OptionTable:
 
     def __init__(self, options: Sequence[str], labels: Sequence[str] = ()) -> None:
         self.options: tuple[str, ...] = tuple(options)
+        self._places = {option: place for place, option in reversed([*enumerate(self.options)])}
         texts = option_texts(self.options)
         labels = own_labels(self.options) or labels
         self._by_label = dict(zip(labels, self.options, strict=False))
         is_own_label = tuple(labels) == self.options
         self._ignores_case = len({_loose(text) for text in texts}) == len(texts)
         # The longest text comes first, so that "Lisbon airport" is not taken for "Lisbon".
-        ordered = sorted(zip(texts, self.options, strict=True), key=lambda pair: -len(pair[0]))
+        named = [pair for pair in zip(texts, self.options, strict=True) if len(pair[0]) <= _MOST_SPELT]
+        ordered = sorted(named, key=lambda pair: -len(pair[0]))
         flags = re.IGNORECASE if self._ignores_case else 0
         spellings = _spellings([text for text, _ in ordered])
         patterns = [] if is_own_label else [(spellings[text], option) for text, option in ordered]
@@ -149,7 +153,7 @@ class OptionTable:
         if FACTORIAL.search(stripped):
             return tuple(option for option in self.options if option == stripped)
         found = self._keys.get(self._key(stripped), set())
-        if stripped in self.options and len(found) > 1 and stripped not in self._by_label:
+        if stripped in self._places and len(found) > 1 and stripped not in self._by_label:
             return (stripped,)
         if not found:
             bare = _undecorated(stripped)
@@ -157,7 +161,7 @@ class OptionTable:
             short = short if short != bare else _THE.sub("", bare)
             found = self._bare_keys.get(bare) or self._bare_keys.get(short) or self._keys.get(short, set())
             found = found if len(found) == 1 else set()
-        return tuple(option for option in self.options if option in found)
+        return tuple(sorted(found, key=self._places.__getitem__))
 
     def leading(self, text: str, start: int, end: int, *, bare: bool = True) -> Named | None:
         """Return the option that a part of a text begins with.

@@ -651,10 +651,15 @@ def opening_sentence(text: str, start: int) -> tuple[int, int]:
 
 
 def last_sentences(text: str, start: int, most: int) -> list[tuple[int, int]]:
-    """Return start and end of the last sentences, the last one first; questions and offers at the end are left out."""
+    """Return start and end of the last sentences, the last one first; questions and offers at the end are left out.
+
+    Before very many questions, no sentence is looked for.
+    """
     found: list[tuple[int, int]] = []
     end = len(text)
-    while len(found) < most:
+    for _ in range(most + _MOST_HITS):
+        if len(found) == most:
+            break
         while end > start and (text[end - 1].isspace() or text[end - 1] in _CLOSERS):
             end -= 1
         if end <= start:

@@ -330,12 +330,14 @@ def sides_of(options: Sequence[str]) -> dict[str, str]:
         >>> sides_of(["A) Ja", "B) Nein"]), sides_of(["Tea", "Milk"])
         ({'yes': 'A) Ja', 'no': 'B) Nein'}, {})
     """
+    if len(options) != 2:
+        return {}
     texts = option_texts(options)
     sides = {
         _MEANING.get(fold(text).casefold().strip(" .!"), ""): option
         for text, option in zip(texts, options, strict=True)
     }
-    return sides if len(options) == 2 and sides.keys() == {"yes", "no"} else {}
+    return sides if sides.keys() == {"yes", "no"} else {}
 
 
 def checked_yes_no(reading: Reading, text: str, start: int, options: Sequence[str], original: str) -> Reading:

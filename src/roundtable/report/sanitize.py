@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import Final
-from urllib.parse import urlsplit
+
+from roundtable._core.addresses import split_address
 
 __all__ = ["INLINE_MARKUP", "plain", "safe_url", "unmarked"]
 
@@ -48,7 +49,7 @@ def safe_url(url: str) -> str | None:
     cleaned = "".join(char for char in url if unicodedata.category(char) not in _HIDDEN)
     cleaned = re.sub(r"\s", "%20", cleaned.strip())
     try:
-        return cleaned if urlsplit(cleaned).scheme.lower() in _SAFE_SCHEMES else None
+        return cleaned if split_address(cleaned).scheme.lower() in _SAFE_SCHEMES else None
     except ValueError:
         return None
 

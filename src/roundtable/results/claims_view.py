@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
-from urllib.parse import urlsplit
 
+from roundtable._core.addresses import site_of
 from roundtable._core.words import counted, listing
 from roundtable.report import ArgumentsView, ClaimView, EvidenceView, ReportView
 from roundtable.report.view import short_name
@@ -191,6 +191,6 @@ def _lines(graph: ArgumentGraph, names: Mapping[str, str], checked: EvidenceRepo
 
 def _use(use: EvidenceUse, names: Mapping[str, str]) -> str:
     # A shortened address would link to another page.
-    address = use.url if len(use.url) <= _URL_CHARS else urlsplit(use.url).hostname or use.url
+    address = use.url if len(use.url) <= _URL_CHARS else site_of(use.url)
     title = short_name(use.title or address, _URL_CHARS)
     return f"{title} ({listing([names.get(agent, agent) for agent in use.agents])})"

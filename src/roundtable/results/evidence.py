@@ -59,6 +59,10 @@ _SPELLINGS: Final = str.maketrans(
         **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)], None),
     }
 )
+_LIGATURES: Final = {0xFDFA: "\ue000", 0xFDFB: "\ue001"}
+"""Signs for which the normal form writes 18 and 8 characters; each is kept as one."""
+_MOST_PLACES: Final = 1_000
+"""Most places within words at which a part of a quote is passed over; so many are found only on made-up pages."""
 _EM_DASH: Final = {0x2014: "-"}
 """A dash joins no words, unlike a hyphen, so it is replaced by a hyphen only after the edges of words are known."""
 _SIGNS_BEFORE: Final = re.compile(r"(?:[ \"';:]|[.,](?!\d))*")
@@ -321,12 +325,21 @@ def _contains(page: str, quote: str) -> bool:
     pieces = _pieces(quote)
     searched = page.translate(_EM_DASH)
     for piece in pieces:
-        while (at := searched.find(piece, at)) >= 0 and _is_within_word(page, at, at + len(piece)):
-            at += 1
+        at = _place_of(piece, page, searched, at)
         if at < 0:
             return False
         at += len(piece)
     return bool(pieces)
+
+
+def _place_of(piece: str, page: str, searched: str, start: int) -> int:
+    """Return where a part of a quote stands as whole words in a page; -1 if it does not."""
+    at = start - 1
+    for _ in range(_MOST_PLACES):
+        at = searched.find(piece, at + 1)
+        if at < 0 or not _is_within_word(page, at, at + len(piece)):
+            return at
+    return -1
 
 
 def _pieces(quote: str) -> list[str]:
@@ -374,4 +387,4 @@ def _joins(left: str, right: str) -> bool:
 
 def _normal(text: str) -> str:
     """Return a text with normalised spelling: different spellings with the same meaning become equal."""
-    return " ".join(normal_form(text, "NFKC").translate(_SPELLINGS).casefold().split())
+    return " ".join(normal_form(text.translate(_LIGATURES), "NFKC").translate(_SPELLINGS).casefold().split())

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from roundtable._core.text import normal_form
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.numbers import exact_or_none
-from roundtable.scoring.open_answers import open_key
+from roundtable.scoring.open_answers import MOST_KEY_CHARS, open_key
 
 __all__ = ["Normalise", "casefold", "match_option", "normalise", "normaliser"]
 
@@ -28,12 +28,15 @@ def casefold(text: str) -> str:
 
     The text is normalised by NFKC, Unicode case folding, and NFKC again. Some outer punctuation stays: a sign or
     decimal point before a digit (`-5` is not `5`), and `#`, `%` and `‰` at the end. Text that consists of punctuation
-    only stays as it is, so that `+` and `-` are two options. Idempotent.
+    only stays as it is, so that `+` and `-` are two options. In a text of more than 20,000 characters, only white space
+    is collapsed. Idempotent.
 
     Example:
         >>> casefold("  **Yes.** "), casefold("C#."), casefold("-5")
         ('yes', 'c#', '-5')
     """
+    if len(text) > MOST_KEY_CHARS and len(text := " ".join(text.split())) > MOST_KEY_CHARS:
+        return text
     folded = normal_form(normal_form(text, "NFKC").casefold(), "NFKC")
     collapsed = " ".join(folded.split())
     return _strip(collapsed) or collapsed
@@ -139,5 +142,6 @@ def match_option(text: str, options: Iterable[str], how: Normalise = "casefold")
     if exact is not None:
         return exact
     key_of = normaliser(how)
-    alike = [option for option in known if key_of(option) == key_of(text)]
+    key = key_of(text)
+    alike = [option for option in known if key_of(option) == key]
     return alike[0] if len(alike) == 1 else None

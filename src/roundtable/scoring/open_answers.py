@@ -19,6 +19,7 @@ from roundtable.scoring.letter_case import are_words, fold_words
 
 __all__ = [
     "ABSTAIN",
+    "MOST_KEY_CHARS",
     "Amount",
     "OpenText",
     "amount_of",
@@ -29,6 +30,9 @@ __all__ = [
     "yes_or_no",
 ]
 
+MOST_KEY_CHARS: Final = 20_000
+"""Longest text whose spelling is looked at. Longer texts are the same only if they are equal apart from white space:
+a fold may write 18 characters for one, and it would keep the process busy."""
 _SYMBOLS: Final = frozenset({"Ne", "Si"})
 """Bare answers that may also be neon and silicon. They have keys of their own, and so have `NO` and `SI`, which may be
 nitric oxide and the international system of units."""
@@ -195,6 +199,8 @@ def parse_open(text: str) -> OpenText:
         >>> parse_open("5 km.")
         OpenText(key='5 km', amount=Amount(value=Fraction(5, 1), unit='km'), side=None, abstains=False)
     """
+    if len(text) > MOST_KEY_CHARS and len(text := " ".join(text.split())) > MOST_KEY_CHARS:
+        return OpenText(text, None, None, abstains=False)
     bare = _without_wrapping(_plain(text))
     code = _CODE.fullmatch(bare)
     if code is None:
@@ -237,7 +243,8 @@ def open_key(text: str) -> str:
     such as `\boxed{42}`. Letter case, and brackets around the answer, do not count where the whole text is ordinary
     words; in signs, units, code and abbreviations they do (see `fold_words`). Signs that belong to a word count. A
     number counts by its value, in the digits of any script; dates and versions, such as `1.10.2024`, are text. A bare
-    yes or true has the same key in every language of the list, and so has a bare no. Idempotent.
+    yes or true has the same key in every language of the list, and so has a bare no. In a text of more than 20,000
+    characters, only white space does not count. Idempotent.
 
     Example:
         >>> open_key(' "Lisbon." '), open_key("LISBON"), open_key("1,000"), open_key("Ja!"), open_key("10²")

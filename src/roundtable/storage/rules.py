@@ -65,6 +65,7 @@ _MICROSECOND = timedelta(microseconds=1)
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 """Earlier than every session."""
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
+_MOST_TOPIC_CHARS: Final = 10_001
 _MOST_BRACKETS: Final = 128
 """JSON with no more opening brackets is not nested too deeply for pydantic, which reads 200 levels."""
 
@@ -122,8 +123,11 @@ def has_metadata(notes: str, wanted: str) -> bool:
 
 
 def searchable(text: str) -> str:
-    """Return the form of a text in which topics are compared: normalised, and without differences of case."""
-    return normal_form(well_formed(text), "NFKC").casefold()
+    """Return the form of a text in which topics are compared: normalised, and without differences of case.
+
+    Topics have at most 10,000 characters, so no more of a text is looked at than shows that it is longer.
+    """
+    return normal_form(well_formed(text[:_MOST_TOPIC_CHARS]), "NFKC").casefold()
 
 
 def to_micros(moment: datetime) -> int:

@@ -8,11 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
+from roundtable._core.addresses import split_address
 from roundtable._core.registry import Registry
 from roundtable.errors import (
     AgentError,
@@ -254,7 +255,7 @@ def short_query(query: str) -> str:
 
 def _is_web_url(url: str) -> bool:
     try:
-        parts = urlsplit(url)
+        parts = split_address(url)
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.netloc) and url.isprintable()
