@@ -1,6 +1,6 @@
-"""Twenty plugins with one mistake each, written from the documentation alone, before anybody saw the laws.
+"""Twenty plugins with one realistic mistake each, written from the documentation alone, not from the laws.
 
-`test_planted_unseen.py` says which law catches each of them. Never change a plugin so that a law catches it.
+`planted_unseen_suites.py` says which law catches each of them. Never change a plugin so that a law catches it.
 """
 
 from __future__ import annotations
@@ -237,7 +237,10 @@ class TellsTheVotes(BaseModeStrategy):
                 notes=(Note(label="Votes", text="\n".join(cast)),) if cast else (),
             )
 
-        spoken = parallel(view, lambda seat, sees: TurnSpec(slot=0, agent=seat.id, task="Give your view.", sees=sees))
+        def speak(seat, sees):
+            return TurnSpec(slot=0, agent=seat.id, task="Give your view.", sees=sees, options=view.options)
+
+        spoken = parallel(view, speak)
         first = parallel(view, vote, sees=everything, name="first-vote")
         return spoken + first + parallel(view, vote, sees=everything, name="second-vote")
 
@@ -592,5 +595,6 @@ class CountsNames(PlainAnalyzer):
                 Cluster(theme=position or "(nothing)", agent_ids=tuple(sorted(ids)))
                 for position, ids in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
             ),
+            summary=f"{len(groups)} positions of {len(said)} agents.",
             method="names",
         )
