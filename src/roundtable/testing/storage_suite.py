@@ -506,7 +506,9 @@ class _ReopenLaws:
         reopened = await reopen()
         try:
             assert await reopened.read(session.id) == stored, "an append returned before its events were durable"
-            assert await numbers(reopened, session.id) == list(range(1, 13)), "events come in the order of their numbers"
+            assert await numbers(reopened, session.id) == list(range(1, 13)), (
+                "events must come in the order of their numbers"
+            )
             assert await reopened.list(SessionFilter()) == listed
             assert await reopened.append(session.id, 12, token, [answered(session.id, 19)]) == 13
         finally:
