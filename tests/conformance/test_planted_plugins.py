@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,8 @@ from roundtable.testing.suite import laws_of
 from roundtable.testing.tool_suite import ToolSuite
 
 FOLDER = Path(__file__).parent
-FILES = ("planted_plugins", "planted_providers", "planted_storages")
+UNSEEN = "planted_unseen_suites"
+FILES = ("planted_plugins", "planted_providers", "planted_storages", UNSEEN)
 SUITES = (
     ProviderSuite,
     ModeSuite,
@@ -44,12 +47,17 @@ WORDS = ("-q", "-p", "no:cacheprovider", "-p", "anyio", "-c", os.devnull, "-rA",
 
 def planted(file: str) -> list[tuple[str, str, str]]:
     """Return suite, law and class of each plugin planted in a file, as another process lists them."""
-    code = f"import json, conformance.{file} as planted; print(json.dumps(planted.PLANTED))"
+    return [(suite, law, name) for suite, law, name in values_of(file, "planted.PLANTED")]
+
+
+def values_of(file: str, expression: str) -> Any:
+    """Return the value of an expression about a module of planted plugins, as another process computes it."""
+    code = f"import json, conformance.{file} as planted; print(json.dumps({expression}))"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    return [(suite, law, name) for suite, law, name in json.loads(done.stdout)]
+    return json.loads(done.stdout)
 
 
 def environment() -> dict[str, str]:
@@ -59,17 +67,21 @@ def environment() -> dict[str, str]:
 
 def outcomes(file: str, found: Iterable[tuple[str, str, str]]) -> dict[str, set[str]]:
     """Run each planted plugin on its law, and return the outcomes of each class."""
-    path = FOLDER / f"{file}.py"
-    ids = [f"{path}::{name}::{law}" for _, law, name in found]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *WORDS, *ids],
-        cwd=FOLDER, env=environment(), capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
+    done = run_laws(file, [f"{name}::{law}" for _, law, name in found])
     assert done.returncode == 1, done.stdout + done.stderr
     results: dict[str, set[str]] = {}
     for outcome, name in re.findall(r"^(PASSED|FAILED|ERROR) \S+?::(\w+)::", done.stdout, re.MULTILINE):
         results.setdefault(name, set()).add(outcome)
     return results
+
+
+def run_laws(file: str, laws: Iterable[str]) -> subprocess.CompletedProcess[str]:
+    """Run laws of the test classes in a file."""
+    ids = [f"{FOLDER / file}.py::{law}" for law in laws]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *WORDS, *ids],
+        cwd=FOLDER, env=environment(), capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -86,6 +98,25 @@ def test_every_planted_plugin_breaks_its_law(file: str) -> None:
             figures = f"{len(laws_of(suite)):4} {per_suite[name]:7} {per_caught[name]:6}"
             sys.stdout.write(f"{name:15} {figures}\n")
     assert caught == found, sorted(set(found) - set(caught))
+
+
+@pytest.mark.slow
+def test_what_the_wrong_plugins_change_is_sound() -> None:
+    sound = values_of(UNSEEN, "planted.SOUND")
+    laws = {(suite, law) for suite, law, _ in planted(UNSEEN)}
+    done = run_laws(
+        UNSEEN, sorted(f"{name}::{law}" for name, kind in sound.items() for suite, law in laws if suite == kind)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_plugin_written_without_the_laws_is_planted_or_named_as_out_of_sight() -> None:
+    tree = ast.parse((FOLDER / "planted_unseen.py").read_text("utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    wrong = {node.name for node in classes if not (ast.get_docstring(node) or "").endswith("; correct.")}
+    assert len(wrong) == 20
+    suites = (FOLDER / f"{UNSEEN}.py").read_text("utf-8")
+    assert wrong == {name for name in wrong if f"planted_unseen.{name}" in suites or f'"{name}"' in suites}
 
 
 @pytest.mark.slow

@@ -120,6 +120,15 @@ class AnalyzerSuite(Suite):
         first, *others = [_said(await self._measure(meter, order)) for order in permutations(in_order)]
         assert all(other == first for other in others)
 
+    async def test_agents_with_one_name_are_different_agents(self, meter: ConsensusMeter) -> None:
+        """If no model is called, display names do not change the result: two agents may have the same name."""
+        if self.asks_models:
+            return
+        responses = positions("Tea", "Coffee", "Tea", "Milk")
+        alike = tuple(response.model_copy(update={"agent_name": "Agent"}) for response in responses)
+        named, unnamed = [_said(await self._measure(meter, each)) for each in (responses, alike)]
+        assert named == unnamed, "agents that share a name are measured as one; tell them apart by `agent_id`"
+
     async def test_the_round_is_left_as_it_was(self, meter: ConsensusMeter) -> None:
         """The positions are stored, so the meter must not change them."""
         responses = positions("Tea", "Coffee", "Tea")

@@ -126,14 +126,16 @@ def _unanimous(rounds: int, position: str) -> tuple[RoundRecord, ...]:
     )
 
 
-def _divided(rounds: int, consensus: ConsensusResult | None) -> tuple[RoundRecord, ...]:
-    """Return rounds in which each agent has an answer of its own, which it changes in each round."""
+def _divided(rounds: int, consensus: ConsensusResult | None, *, changing: bool = True) -> tuple[RoundRecord, ...]:
+    """Return rounds in which each agent has an answer of its own, which it changes in each round or keeps."""
     return tuple(
         RoundRecord(
             number=number,
             complete=True,
             consensus=consensus,
-            turns=tuple(_position(number, agent, f"answer {number} of {agent}", 0.1) for agent in _AGENTS),
+            turns=tuple(
+                _position(number, agent, f"answer {number if changing else 1} of {agent}", 0.1) for agent in _AGENTS
+            ),
         )
         for number in range(1, rounds + 1)
     )
@@ -300,16 +302,29 @@ class ExitSuite(Suite):
     @_LAW
     @given(rounds=played_rounds())
     def test_the_order_of_agents_does_not_matter(self, criterion: Exit, rounds: tuple[RoundRecord, ...]) -> None:
-        """Whether a debate ends depends neither on the order of the agents nor on when each of them answered."""
-        expected = criterion.check(rounds).should_exit
-        for turned in (_seated_anew(rounds, step=-1), _seated_anew(rounds, step=1)):
-            assert criterion.check(turned).should_exit == expected
+        """Whether a debate ends depends neither on the order of the agents nor on when each of them answered.
+
+        The order may change from round to round.
+        """
+        for played in (rounds, *(_divided(count, _DISAGREEMENT, changing=False) for count in range(1, _MOST_ROUNDS))):
+            expected = criterion.check(played).should_exit
+            for turned in (_seated_anew(played, step=-1), _seated_anew(played, step=1), _seated_by_turns(played)):
+                assert criterion.check(turned).should_exit == expected, (
+                    "in another order of the agents, the criterion decides differently; find the answers of an agent "
+                    "by its `agent_id`, not by its place in the round"
+                )
 
     def test_a_round_in_which_nobody_answered_never_breaks_it(self, criterion: Exit) -> None:
         """Rounds without turns, and rounds with only failed turns, lead to a result."""
         empty = RoundRecord(number=1, complete=True)
         for rounds in ((empty,), (empty.model_copy(update={"turns": (_failed_turn(1, "ada"),)}),)):
             assert isinstance(criterion.check(rounds), ExitResult)
+
+
+def _seated_by_turns(rounds: Sequence[RoundRecord]) -> tuple[RoundRecord, ...]:
+    """Return rounds in which every second one has its turns in reverse order."""
+    turned = _seated_anew(rounds, step=-1)
+    return tuple(pair[index % 2] for index, pair in enumerate(zip(rounds, turned, strict=True)))
 
 
 def _seated_anew(rounds: Sequence[RoundRecord], *, step: int) -> tuple[RoundRecord, ...]:

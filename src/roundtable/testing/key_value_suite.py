@@ -83,11 +83,13 @@ class KeyValueSuite(Suite):
         assert await kv.get("k", tenant="one") == 1
 
     async def test_a_scan_goes_by_plain_prefix_in_key_order(self, kv: KeyValue) -> None:
-        """Wildcards and the last characters of Unicode have no special meaning in a prefix."""
+        """Wildcards, upper case and the last characters of Unicode have no special meaning in a prefix."""
         keys = ["a", "a%", "a%b", "a_", "aa", "b", "a\0", "\U0010ffff", "\U0010ffffx", "\ud7ff", "\ud7ffz", "\ue000"]
+        keys += ["A", "Ab", "a*", "a*b", "a?", "a[b]", "[", "^a", "a.", "a\\", "a\\*"]
         for key in keys:
             await kv.put(key, key)
-        for prefix in ("", "a", "a%", "a_", "a\0", "b", "c", "\U0010ffff", "\ud7ff"):
+        wildcards = ("a*", "a?", "a[", "a[b", "[", "^", "a.", "a\\", "*", "?", "A")
+        for prefix in ("", "a", "a%", "a_", "a\0", "b", "c", "\U0010ffff", "\ud7ff", *wildcards):
             expected = tuple((key, key) for key in sorted(keys) if key.startswith(prefix))
             assert await kv.scan(prefix) == expected
 

@@ -39,7 +39,7 @@ from roundtable.types import (
 from roundtable.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from roundtable.modes import Planned
     from roundtable.protocols import DebateModeStrategy
@@ -66,6 +66,10 @@ _LAW = drawn_law(30)
 
 _TABLE: Final = ("ada", "bo", "cy", "di", "eve", "fay", "gus", "hal")
 """Agents whose ids have a different order in the sets of each process."""
+
+
+_ALIKE: Final = ("ada", "Ada", "aDa", "adA", "ADa", "AdA", "aDA", "ADA")
+"""Ids of different agents, which a mode must not take for one."""
 
 
 @dataclass(slots=True)
@@ -332,6 +336,71 @@ def _stages_of_round(debate: list[Planned], number: int) -> list[str]:
     return [planned.stage.name for planned in debate if planned.view.current_round == number]
 
 
+def _outline(mode: DebateModeStrategy, ids: Sequence[str]) -> list[tuple[object, ...]]:
+    """Return who speaks when in a small debate and how much each turn sees; a table that is too large is shortened."""
+    counts = getattr(mode, "agent_counts", None)
+    seats = tuple(Seat(id=name, name=f"Agent {number}") for number, name in enumerate(ids))
+    if isinstance(counts, range):
+        seats = seats[: max(counts.start, min(len(seats), counts.stop - 1))]
+    rounds = min(mode.rounds.start + 1, mode.rounds.stop - 1)
+    known = {seat.id for seat in seats}
+    stages: list[tuple[object, ...]] = []
+    for view, stage in rehearse(mode, agents=seats, rounds=rounds):
+        strangers = sorted({spec.agent for spec in stage.turns} - known)
+        assert not strangers, f"the plan asks {strangers[0]!r}, an agent of another debate; a mode keeps nothing"
+        turns = sorted((spec.role, spec.answer, len(spec.sees)) for spec in stage.turns)
+        stages.append((view.current_round, stage.name, turns))
+    return stages
+
+
+def _voters_texts(mode: DebateModeStrategy, view: DebateContext) -> tuple[str, list[tuple[object, ...]]] | None:
+    """Return the name of the next stage and what its voters read of the mode; `None` if nobody votes in it."""
+    plan = mode.next_stage(view)
+    if not isinstance(plan, Stage):
+        return None
+    voters = [spec for spec in plan.turns if spec.answer in _VOTES]
+    return (plan.name, [(spec.agent, spec.task, spec.brief, spec.notes) for spec in voters]) if voters else None
+
+
+def _with_votes(view: DebateContext, votes: Mapping[TurnKey, TurnSpec], *, turned: int) -> DebateContext | None:
+    """Return a view in which the voters of a stage vote differently; `None` if they have no common options.
+
+    With another `turned`, the same votes come from other voters.
+    """
+    keys = [turn.key for turn in view.transcript if turn.key in votes]
+    options = {votes[key].options for key in keys}
+    if len(keys) < 2 or len(options) != 1 or len(_options_of(votes[keys[0]])) < 2:
+        return None
+    answers = [_vote_for(votes[key], number) for number, key in enumerate(keys)]
+    dealt = dict(zip(keys, answers[turned:] + answers[:turned], strict=True))
+    return view.model_copy(
+        update={
+            "transcript": tuple(
+                turn.model_copy(update={"result": turn.result.model_copy(update={"answer": dealt[turn.key]})})
+                if isinstance(turn, Turn) and turn.key in dealt
+                else turn
+                for turn in view.transcript
+            )
+        }
+    )
+
+
+def _vote_for(spec: TurnSpec, number: int) -> Answer:
+    """Return a vote for one of the options; the votes of two numbers in a row differ."""
+    options = _options_of(spec)
+    first = number % len(options)
+    order = options[first:] + options[:first]
+    match spec.answer:
+        case "ranking":
+            return RankingAnswer(ranking=tuple((option,) for option in order))
+        case "approval":
+            return ApprovalAnswer(approved=order[:1])
+        case "scores":
+            return ScoresAnswer(scores={option: float(place) for place, option in enumerate(reversed(order))})
+        case _:
+            return BallotAnswer(choice=order[0])
+
+
 class ModeSuite(Suite):
     """Tests of the `DebateModeStrategy` protocol: inherit this class, and define the fixture `mode`.
 
@@ -498,12 +567,14 @@ class ModeSuite(Suite):
     def test_ballots_are_secret(self, mode: DebateModeStrategy) -> None:
         """Nobody who votes sees a vote of the same round, so that each vote is independent of the others.
 
-        A ballot that decides may see a poll that only informs (`TurnSpec.counts`).
+        This includes votes that the mode tells a voter in a note: who has voted for what may not change it. A ballot
+        that decides may see a poll that only informs (`TurnSpec.counts`).
         """
         rounds = min(mode.rounds.start + 1, mode.rounds.stop - 1)
         for debate in _small_debates(mode, rounds):
             votes: dict[TurnKey, TurnSpec] = {}
             for view, stage in debate:
+                self._check_that_voters_are_told_no_votes(mode, view, stage, votes)
                 for spec in stage.turns:
                     if spec.answer not in _VOTES:
                         continue
@@ -515,6 +586,32 @@ class ModeSuite(Suite):
                             "`sees`"
                         )
                     votes[TurnKey(view.current_round, stage.name, spec.slot)] = spec
+
+    def _check_that_voters_are_told_no_votes(
+        self, mode: DebateModeStrategy, view: DebateContext, stage: Stage, votes: Mapping[TurnKey, TurnSpec]
+    ) -> None:
+        purposes = {spec.counts for spec in stage.turns if spec.answer in _VOTES}
+        for earlier in {key.stage for key in votes if key.round == view.current_round}:
+            cast = {
+                key: spec
+                for key, spec in votes.items()
+                if (key.round, key.stage) == (view.current_round, earlier) and spec.counts in purposes
+            }
+            views = [_with_votes(view, cast, turned=turned) for turned in (0, 1)]
+            told, other = (None if each is None else _voters_texts(mode, each) for each in views)
+            assert told is None or other is None or told[0] != other[0] or told == other, (
+                f"what the voters in the stage {stage.name!r} read depends on who voted for what in the stage "
+                f"{earlier!r} of the same round; leave the votes of the round out of notes and tasks"
+            )
+
+    def test_the_ids_of_agents_do_not_matter(self, mode: DebateModeStrategy) -> None:
+        """Ids are compared as they are: `ada` and `Ada` are two agents. No debate changes the plans of the next one."""
+        outlines = [_outline(mode, ids) for ids in (_TABLE, _ALIKE, _TABLE)]
+        assert outlines[0] == outlines[2], "the plan of a debate depends on debates before it; a mode has no state"
+        assert outlines[0] == outlines[1], (
+            "if the ids of agents differ only in upper and lower case, the mode plans other turns, or turns that see "
+            "less; compare ids as they are"
+        )
 
     def test_what_ends_a_debate_also_ends_it_early(self, mode: DebateModeStrategy) -> None:
         """Stages that the last round adds, such as a final vote, follow also if a criterion ends the debate earlier."""

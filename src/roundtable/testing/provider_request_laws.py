@@ -47,6 +47,8 @@ _SCHEMA: Final = OutputSchema(
     },
 )
 _ROLES: Final = ("system", "user", "assistant", "user")
+_LONG: Final = 'a "quoted" \\ word,\n\u00e9 \u2028 \U0001f680 ' * 5_000
+"""A text with characters that wire formats escape, and longer than any limit that an author may remember."""
 
 
 class Capability(enum.Enum):
@@ -160,6 +162,41 @@ class RequestLaws:
         assert any(told.get(name) not in (asked[name], replied.get(name)) for name in marks), (
             "the system message must not look like a message of the history"
         )
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_a_long_message_is_sent_whole(self, model: ChatModel, server: LoopbackServer, way: str) -> None:
+        """No message is cut or changed: the library decides what a prompt leaves out, and says so in it."""
+        if not self._has(Capability.HTTP):
+            return
+        contents = [f"start-{index} {_LONG}end-{index}" for index in range(len(_ROLES))]
+        messages = tuple(
+            Message.model_validate({"role": role, "content": content})
+            for role, content in zip(_ROLES, contents, strict=True)
+        )
+        texts = [text for text, _ in leaves(await self._sent(model, server, way, messages=messages))]
+        for role, content in zip(_ROLES, contents, strict=True):
+            assert any(content in text for text in texts), (
+                f"a {role} message of {len(content):,} characters is cut or changed; send it whole, or raise "
+                "ContextTooLong"
+            )
+
+    @pytest.mark.parametrize("way", ["complete", "stream"])
+    async def test_a_call_sends_nothing_of_earlier_calls(
+        self, model: ChatModel, server: LoopbackServer, way: str
+    ) -> None:
+        """A model serves several agents and debates: each call sends its own messages, and no others."""
+        if not self._has(Capability.HTTP):
+            return
+        calls = [("system-1f3", "user-1f3"), ("system-2f3", "user-2f3"), ("user-3f3",), ("system-4f3", "user-4f3")]
+        for contents in calls:
+            messages = tuple(
+                Message.model_validate({"role": text.partition("-")[0], "content": text}) for text in contents
+            )
+            texts = " ".join(text for text, _ in leaves(await self._sent(model, server, way, messages=messages)))
+            missing = [text for text in contents if text not in texts]
+            assert not missing, f"the call does not send its own {missing[0]!r}"
+            foreign = [text for others in calls if others != contents for text in others if text in texts]
+            assert not foreign, f"the call sends {foreign[0]!r} of another call; a model keeps nothing of a call"
 
     @pytest.mark.parametrize("way", ["complete", "stream"])
     @pytest.mark.parametrize("option", _OPTIONS)

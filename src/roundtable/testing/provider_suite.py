@@ -18,7 +18,15 @@ from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, 
 from roundtable.gateway import Gateway
 from roundtable.gateway.wrapping import close_stream
 from roundtable.testing.provider_request_laws import TOOL, Capability, RequestLaws
-from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply, http_reply
+from roundtable.testing.servers import (
+    LoopbackServer,
+    Seen,
+    WireReply,
+    chat_chunks,
+    chat_reply,
+    http_reply,
+    sse_reply,
+)
 from roundtable.testing.suite import Suite
 from roundtable.types import AgentTool, ChatDelta, ChatResponse, JsonObject, JsonValue, Message, ModelProfile
 
@@ -34,6 +42,8 @@ KEY = "canary-key-6f1d"
 _MARKS = ("T1a", "T2a", "T3a", "T4a")
 """Answers with the same length as `"Tea"`."""
 _FAULT: JsonObject = {"error": {"type": "overloaded_error", "message": "Overloaded", "code": 529}}
+_VARIANTS = {"answer": ("cut_answer",), "stream_answer": ("stream_cut_answer", "running_answer")}
+"""Responses of the suite that a class in another wire format has to replace."""
 _JUNK: tuple[JsonValue, ...] = (None, 7, -1, "x", [], [7], {}, {"x": None})
 
 
@@ -47,6 +57,7 @@ class ProviderSuite(RequestLaws, Suite):
     - If requests do not ask for a stream with the field `stream`, override `wants_stream`.
     - If the body of requests is not JSON, override `body_of`.
     - If the API reports errors in another form, set `fault` and `stream_errors`.
+    - Set `cut_answer` and `stream_cut_answer`, and, if its streams report tokens more than once, `running_answer`.
 
     If the API asks for waits in a header of its own, add it to `wait_headers`.
 
@@ -70,6 +81,13 @@ class ProviderSuite(RequestLaws, Suite):
     consumed: ClassVar[tuple[int, int] | None] = (11, 7)
     """Input and output tokens of these responses; `None` if the wire format does not report tokens."""
 
+    cut_answer: ClassVar[WireReply | None] = chat_reply("Tea", finish="length")
+    """The complete response, but cut off at the token limit. `None` by default if the class sets `answer`."""
+    stream_cut_answer: ClassVar[WireReply | None] = chat_reply("Tea", stream=True, finish="length")
+    """The streamed response, but cut off at the token limit. `None` by default if the class sets `stream_answer`."""
+    running_answer: ClassVar[WireReply | None] = sse_reply(chat_chunks("Tea", running=True))
+    """The streamed response from an API that reports several times what the response has used so far, finally
+    `consumed`. `None` if the API reports it once, and by default if the class sets `stream_answer`."""
     fault: ClassVar[JsonObject] = _FAULT
     """Fields with which the API reports an error in a response with the status 200, alone or beside an answer. `{}` if
     the API never does this."""
@@ -84,6 +102,14 @@ class ProviderSuite(RequestLaws, Suite):
     finish reason; a cut stream may then be a complete answer, but never a shorter one."""
     wait_headers: ClassVar[tuple[Mapping[str, str], ...]] = ({"retry-after": "7"},)
     """Headers of refusals with which the API asks for a wait of seven seconds. Add the API's own headers."""
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        super().__init_subclass__(**keywords)
+        for part, variants in _VARIANTS.items():
+            if part in vars(cls):
+                for variant in variants:
+                    if variant not in vars(cls):
+                        setattr(cls, variant, None)
 
     @pytest.fixture
     def make_model(self) -> Callable[[str], ChatModel]:
@@ -162,6 +188,32 @@ class ProviderSuite(RequestLaws, Suite):
         if self._has(Capability.STREAMING):
             assert pieces
             assert model.profile.streams
+
+    async def test_a_running_total_is_not_added_up(self, model: ChatModel, server: LoopbackServer) -> None:
+        """If a stream reports several times what it has used so far, the last report is the usage of the response."""
+        if not (self._has(Capability.HTTP) and self._has(Capability.STREAMING)) or self.running_answer is None:
+            return
+        server.queue(self.running_answer)
+        outcome = await self._outcome_of_stream(model)
+        assert isinstance(outcome, ChatResponse), f"the stream raised {outcome!r}"
+        self._check_usage(outcome)
+
+    async def test_an_answer_that_was_cut_says_so(self, model: ChatModel, server: LoopbackServer) -> None:
+        """The finish reason of a response that ended at the token limit is `length`, also in a stream."""
+        if not self._has(Capability.HTTP):
+            return
+        reasons: dict[str, str] = {}
+        if self.cut_answer is not None:
+            server.queue(self.cut_answer)
+            with anyio.fail_after(self.limit_s):
+                reasons["complete"] = (await model.complete(self._request(model))).finish_reason
+        if self.stream_cut_answer is not None and self._has(Capability.STREAMING):
+            server.queue(self.stream_cut_answer)
+            outcome = await self._outcome_of_stream(model)
+            assert isinstance(outcome, ChatResponse), f"the stream raised {outcome!r}"
+            reasons["stream"] = outcome.finish_reason
+        wrong = {way: reason for way, reason in reasons.items() if reason != "length"}
+        assert not wrong, f"the answer ended at the token limit, but its finish reason is {wrong}; it must be 'length'"
 
     async def test_a_stream_may_be_left(self, model: ChatModel) -> None:
         """After a stream is closed early, the model answers the next call."""

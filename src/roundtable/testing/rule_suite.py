@@ -201,6 +201,19 @@ class RuleSuite(Suite):
                     "set `threshold`; if it follows something else, set follows_majority = False"
                 )
 
+    def test_one_vote_decides_among_many(self, rule: Rule) -> None:
+        """The count is exact: one vote more wins, also among two billion, if `follows_majority` is set."""
+        if not (self.reads_choices and self.follows_majority) or self.threshold is not None:
+            return
+        for number in (1_000, 10**9):
+            for first, second in (_OPTIONS[:2], _OPTIONS[1::-1]):
+                ballots = [Choice(option, confidence=0.9) for option in (first, second)]
+                decision = decide(ballots, rule=rule, options=_OPTIONS, weights=[number + 1, number])
+                assert decision.winner == first, (
+                    f"{first!r} has {number + 1:,} votes and {second!r} {number:,}, but the decision is "
+                    f"{_shown(decision)}; compare exact numbers, not rounded shares or floats"
+                )
+
     def test_its_threshold_is_exact(self, rule: Rule) -> None:
         """A rule with a threshold declares it; an option with exactly this share wins only under "at least"."""
         if not self.reads_choices:

@@ -354,12 +354,12 @@ def sse_reply(
     return WireReply([*parts, b"0\r\n\r\n"] if whole else parts, "keep" if whole else "close")
 
 
-def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False) -> WireReply:
-    """Create a valid completion, plain or streamed."""
+def chat_reply(content: str | Mapping[str, JsonValue], *, stream: bool = False, finish: str = "stop") -> WireReply:
+    """Create a valid completion, plain or streamed, with this finish reason."""
     text = content if isinstance(content, str) else json.dumps(dict(content), ensure_ascii=False)
     if stream:
-        return sse_reply(chat_chunks(text))
-    return _completion({"role": "assistant", "content": text}, "stop")
+        return sse_reply(chat_chunks(text, finish=finish))
+    return _completion({"role": "assistant", "content": text}, finish)
 
 
 def call_reply(name: str, arguments: Mapping[str, JsonValue], *, stream: bool = False) -> WireReply:
@@ -395,7 +395,9 @@ def _completion(message: JsonObject, finish: str) -> WireReply:
     return http_reply(json.dumps(body).encode())
 
 
-def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | None = "stop") -> list[bytes]:
+def chat_chunks(
+    text: str, *, pieces: int = 4, done: bool = True, finish: str | None = "stop", running: bool = False
+) -> list[bytes]:
     """Create the events of a streamed completion.
 
     Args:
@@ -403,6 +405,7 @@ def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | 
         pieces: Number of pieces of the text.
         done: Whether to add the terminator `[DONE]`.
         finish: The finish reason; with None, its event is left out.
+        running: Whether every event reports what the completion has used so far; otherwise, only the last one does.
     """
     size = max(1, -(-len(text) // pieces))
     events: list[JsonObject] = [_chunk({"role": "assistant", "content": ""})]
@@ -410,8 +413,15 @@ def chat_chunks(text: str, *, pieces: int = 4, done: bool = True, finish: str | 
     if finish is not None:
         events.append(_chunk({}, finish))
         events.append({**_COMPLETION_FIELDS, "choices": [], "usage": _USAGE})
+    if running:
+        events = [{"usage": _usage_after(number), **event} for number, event in enumerate(events)]
     lines = [b"data: %b\n\n" % json.dumps(event, ensure_ascii=False).encode() for event in events]
     return [*lines, b"data: [DONE]\n\n"] if done else lines
+
+
+def _usage_after(events: int) -> JsonObject:
+    made = min(events, 7)
+    return {"prompt_tokens": 11, "completion_tokens": made, "total_tokens": 11 + made}
 
 
 def _chunk(delta: JsonObject, finish: str | None = None) -> JsonObject:

@@ -251,7 +251,7 @@ class ListLaws:
         assert [summary.id for summary in await storage.list(SessionFilter(limit=2))] == ["s3", "s2"]
 
     async def test_a_topic_is_searched_as_plain_text_in_any_case(self, storage: Storage) -> None:
-        """`%`, `_` and NUL have no special meaning."""
+        """`%`, `_`, `*`, brackets and NUL have no special meaning."""
         topics = {
             "pct": "100% sure?",
             "plain": "1000 sure?",
@@ -259,6 +259,8 @@ class ListLaws:
             "other": "axb",
             "nul": "a\0b",
             "é": "CAFÉ?",
+            "star": "a*b",
+            "class": "[ab]",
         }
         for name, topic in topics.items():
             await storage.create(record(name, topic=topic))
@@ -269,6 +271,8 @@ class ListLaws:
             "\0": {"nul"},
             "café": {"é"},
             "%": {"pct"},
+            "A*": {"star"},
+            "[A": {"class"},
         }
         for text, expected in searched.items():
             assert {summary.id for summary in await storage.list(SessionFilter(topic=text))} == expected
@@ -495,17 +499,38 @@ class _ReopenLaws:
             return
         session = record()
         token = await started(storage, session, round_start(session.id))
-        for slot in range(3):
+        for slot in range(11):
             await storage.append(session.id, None, token, [answered(session.id, slot)])
         stored, listed = await storage.read(session.id), await storage.list(SessionFilter())
         await storage.aclose()
         reopened = await reopen()
         try:
             assert await reopened.read(session.id) == stored, "an append returned before its events were durable"
+            assert await numbers(reopened, session.id) == list(range(1, 13)), (
+                "events must come in the order of their numbers"
+            )
             assert await reopened.list(SessionFilter()) == listed
-            assert await reopened.append(session.id, 4, token, [answered(session.id, 9)]) == 5
+            assert await reopened.append(session.id, 12, token, [answered(session.id, 19)]) == 13
         finally:
             await reopened.aclose()
+
+    async def test_closing_one_object_leaves_the_others_open(
+        self, storage: Storage, reopen: Callable[[], Awaitable[Storage]] | None
+    ) -> None:
+        """Each object closes what it has opened itself, such as its connection; another object goes on."""
+        if reopen is None:
+            return
+        session = record()
+        token = await started(storage, session, round_start(session.id))
+        second, third = await reopen(), await reopen()
+        try:
+            for number, closed in enumerate((second, storage), 2):
+                await closed.aclose()
+                assert await numbers(third, session.id) == list(range(1, number))
+                assert await third.append(session.id, None, token, [answered(session.id, number)]) == number
+        finally:
+            await second.aclose()
+            await third.aclose()
 
     async def test_tokens_grow_across_objects(
         self, storage: Storage, clock: ManualClock, reopen: Callable[[], Awaitable[Storage]] | None
