@@ -81,9 +81,15 @@ async def measure(url: str, sessions: list[str], clients: int, process: int) -> 
     await asking
     events = sum(answer.count(b"\ndata: ") for answer in answers)
     waits.sort()
-    print(f"{clients} clients, {len(sessions)} session(s): {events:,} events of {min(map(len, answers)):,} bytes or more")
-    print(f"  all had everything after {took:.2f} s; processor time {used:.2f} s, {used / events * 1e6:.0f} us an event")
-    print(f"  /health: {len(waits)} answers, median {waits[len(waits) // 2] * 1e3:.0f} ms, longest {waits[-1] * 1e3:.0f} ms")
+    print(
+        f"{clients} clients, {len(sessions)} session(s): {events:,} events of {min(map(len, answers)):,} bytes or more"
+    )
+    print(
+        f"  all had everything after {took:.2f} s; processor time {used:.2f} s, {used / events * 1e6:.0f} us an event"
+    )
+    print(
+        f"  /health: {len(waits)} answers, median {waits[len(waits) // 2] * 1e3:.0f} ms, longest {waits[-1] * 1e3:.0f} ms"
+    )
 
 
 async def ask_once(host: str, port: int, session: str) -> None:
@@ -105,7 +111,9 @@ async def main() -> None:
         async with table(folder) as filled:
             sessions = [(await filled.debate("Tea or milk?", rounds=ROUNDS)).session_id for _ in range(given.sessions)]
         # This very program, as the server.
-        with subprocess.Popen([sys.executable, __file__, "--child", folder], stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
+        with subprocess.Popen(
+            [sys.executable, __file__, "--child", folder], stdout=subprocess.PIPE, text=True
+        ) as server:  # noqa: S603
             assert server.stdout is not None
             try:
                 await measure(server.stdout.readline().strip(), sessions, given.clients, server.pid)

@@ -82,7 +82,7 @@ async def test_clients_that_come_back_at_once_share_the_events_and_their_encoded
                 for _ in range(CLIENTS):
                     group.start_soon(come_back)
         assert answers == [[event.seq for event in stored]] * CLIENTS
-        assert FORMATTED == [event.seq for event in stored]
+        assert [event.seq for event in stored] == FORMATTED
         # The whole log once, and otherwise only the last event, which shows that the log is still the same.
         assert storage.returned <= len(stored) + 4 * CLIENTS
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from roundtable.types import DurableEvent
 
 IDS = ("a0", "a1", "a2")
-WORDS = "tea milk water juice coffee lemonade".split()
+WORDS = ["tea", "milk", "water", "juice", "coffee", "lemonade"]
 LONG = 500
 """Words of a position, which is more than are compared word by word."""
 

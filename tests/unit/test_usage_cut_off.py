@@ -49,9 +49,13 @@ CUT = [
 
 def error_of(dialect: Dialect, *events: JsonObject) -> RoundtableError:
     decoder = dialect.stream_decoder(HEADERS)
-    with pytest.raises(RoundtableError) as caught:
+
+    def read() -> None:
         decoder.feed(sse(*events))
         decoder.finish()
+
+    with pytest.raises(RoundtableError) as caught:
+        read()
     return caught.value
 
 

@@ -26,7 +26,7 @@ _ESCAPED: Final = str.maketrans(
     }
 )
 _DIGITS: Final = 4
-_LONG: Final = 30
+_LONG: Final = 40
 """Characters of a cell whose text has to break."""
 _SHARE: Final = 0.5
 """Share of a line that all columns of long texts have together."""
@@ -53,7 +53,7 @@ def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]])
         <BLANKLINE>
     """
     cells = {column: [row.get(column) for row in rows] for column in columns}
-    long = [column for column in columns if any(len(_cell(value)) > _LONG for value in cells[column])]
+    long = [column for column in columns if any(len(f"{value}") > _LONG for value in cells[column])]
     wide = rf"p{{{_SHARE / max(len(long), 1):.2f}\linewidth}}"
     layout = "".join(wide if column in long else "r" if _is_numeric(cells[column]) else "l" for column in columns)
     lines = [
