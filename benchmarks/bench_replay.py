@@ -87,9 +87,8 @@ async def measure(url: str, sessions: list[str], clients: int, process: int) -> 
     print(
         f"  all had everything after {took:.2f} s; processor time {used:.2f} s, {used / events * 1e6:.0f} us an event"
     )
-    print(
-        f"  /health: {len(waits)} answers, median {waits[len(waits) // 2] * 1e3:.0f} ms, longest {waits[-1] * 1e3:.0f} ms"
-    )
+    median, longest = waits[len(waits) // 2] * 1e3, waits[-1] * 1e3
+    print(f"  /health: {len(waits)} answers, median {median:.0f} ms, longest {longest:.0f} ms")
 
 
 async def ask_once(host: str, port: int, session: str) -> None:
@@ -110,10 +109,8 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with table(folder) as filled:
             sessions = [(await filled.debate("Tea or milk?", rounds=ROUNDS)).session_id for _ in range(given.sessions)]
-        # This very program, as the server.
-        with subprocess.Popen(
-            [sys.executable, __file__, "--child", folder], stdout=subprocess.PIPE, text=True
-        ) as server:  # noqa: S603
+        command = [sys.executable, __file__, "--child", folder]  # this very program, as the server
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: ASYNC220, S603
             assert server.stdout is not None
             try:
                 await measure(server.stdout.readline().strip(), sessions, given.clients, server.pid)

@@ -470,13 +470,16 @@ class EventStream(Response):
                     await self._check_still_running()
                 if is_silent:
                     lines.append(_HEARTBEAT)
-            if body := b"".join(lines):
-                if self._write(body):
-                    self._sent_at = self._streams.beats.put_off(subscription)
-                else:
-                    await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
-                if len(body) >= _BATCH_BYTES:
-                    await checkpoint()  # a client that catches up does not delay other requests
+            await self._send_lines(lines, send)
+
+    async def _send_lines(self, lines: list[bytes], send: Send) -> None:
+        body = b"".join(lines)
+        if body and self._write(body):
+            self._sent_at = self._streams.beats.put_off(self._subscription)
+        elif body:
+            await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
+        if len(body) >= _BATCH_BYTES:
+            await checkpoint()  # a client that catches up does not delay other requests
 
     async def _check_still_running(self) -> None:
         """Raise an error if the session stopped without an event, because its run failed here or its process died."""
