@@ -10,6 +10,7 @@ import pytest
 from integration.server_kit import parsed, served, served_table
 from starlette.responses import Response
 
+from roundtable.api.tenants import TenantSession
 from roundtable.auth import LocalUser
 from roundtable.errors import SessionNotFound
 from roundtable.server import create_app
@@ -95,16 +96,14 @@ def start_of(session: str, topic: str) -> DebateStart:
     return DebateStart(session_id=session, timestamp=utc_now(), topic=topic, mode="freeform", agents=("a",), rounds=1)
 
 
-async def logs_of(table: Roundtable) -> tuple[SharedLogs, object]:
-    from roundtable.api.tenants import TenantSession
-
+def logs_of(table: Roundtable) -> tuple[SharedLogs, TenantSession]:
     return SharedLogs(), TenantSession(table, "default", {})
 
 
 async def test_readers_at_once_share_a_read_and_a_later_reader_gets_what_was_stored_since() -> None:
     storage = CountingStorage()
     async with served_table(storage=storage) as table:
-        logs, user = await logs_of(table)
+        logs, user = logs_of(table)
         session = (await table.debate("Tea or coffee?", rounds=1)).session_id
         storage.reads = 0
         found: list[int] = []
@@ -126,7 +125,7 @@ async def test_readers_at_once_share_a_read_and_a_later_reader_gets_what_was_sto
 async def test_a_session_that_was_deleted_and_made_again_is_read_anew() -> None:
     storage = MemoryStorage()
     async with served_table(storage=storage) as table:
-        logs, user = await logs_of(table)
+        logs, user = logs_of(table)
         for topic in ("Tea?", "Milk?"):
             await storage.create(record_of("s"))
             lease = await storage.lease("s", Owner(name="test", host="here", boot_id="1", pid=1, process_start="1"), 60)

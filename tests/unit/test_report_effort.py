@@ -91,7 +91,9 @@ def test_each_text_is_split_into_sentences_once_for_the_round_before_and_the_rou
 def test_the_name_of_a_camp_is_cleared_of_marks_once() -> None:
     result = long_debate(20)
     str(result)  # what is computed once for a result
-    camps = len(result.opinion_flow().camps)
+    flow = result.opinion_flow()
+    assert flow is not None
+    camps = len(flow.camps)
     assert calls_of(lambda: str(result), "unmarked")["unmarked"] <= camps + 20  # and a few short lines
 
 
