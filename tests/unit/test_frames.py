@@ -20,10 +20,18 @@ from roundtable import DebateResult, Results, Roundtable
 from roundtable.api import stored_sessions
 from roundtable.errors import ConfigurationError
 from roundtable.report.latex import latex_table
-from roundtable.results.frames import FRAME_COLUMNS, FrameBackend, FrameBuilder, FrameKind, frame_of_rows, rows_of
+from roundtable.results.frames import (
+    FRAME_COLUMNS,
+    LATEX_COLUMNS,
+    FrameBackend,
+    FrameBuilder,
+    FrameKind,
+    frame_of_rows,
+    rows_of,
+)
 from roundtable.results.many import FailedDebate
 from roundtable.testing import scripted_agents
-from roundtable.types import ErrorInfo, SessionFilter
+from roundtable.types import ErrorInfo, JsonObject, SessionFilter
 
 KINDS = ("turns", "sessions", "votes", "pairs")
 
@@ -96,6 +104,20 @@ def test_text_is_csv_or_latex(moved: DebateResult) -> None:
     assert [row["vote"] for row in rows] == [row["vote"] or "" for row in moved.frames("votes", "records")]
     table = moved.frames("pairs", "latex")
     assert table.count("\\\\\n") == 1 + len(moved.frames("pairs", "records"))
+
+
+@pytest.mark.parametrize("kind", get_args(FrameKind))
+def test_a_latex_table_has_the_columns_that_fit_a_page(kind: FrameKind) -> None:
+    columns = LATEX_COLUMNS[kind]
+    assert len(columns) <= 8
+    assert set(columns) <= set(FRAME_COLUMNS[kind])
+    head = frame_of_rows(kind, [], "latex").splitlines()[2]
+    assert head.count("&") == len(columns) - 1
+
+
+def test_long_texts_of_a_latex_table_break_within_half_a_line() -> None:
+    rows: list[JsonObject] = [{"a": "long " * 20, "b": "x" * 50, "c": "short", "d": 1}]
+    assert latex_table(("a", "b", "c", "d"), rows).startswith(r"\begin{tabular}{p{0.25\linewidth}p{0.25\linewidth}lr}")
 
 
 def test_latex_has_no_commands_of_others() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from unit.report_kit import debate
 
-from roundtable.report import compare_words, flow_lines, new_sentences, unmarked
+from roundtable.report import compare_words, flow_lines, new_sentences, split_sentences, unmarked
 from roundtable.report.html import section_parts
 from roundtable.results.view import view_of, with_names
 
@@ -27,9 +27,10 @@ def test_long_answers_are_compared_as_a_whole() -> None:
 
 
 def test_new_reasons_are_the_sentences_that_were_not_there() -> None:
-    assert new_sentences("It is cheap.\n- It keeps.", "**It is cheap.** It travels! It keeps") == ("It travels!",)
-    assert len(new_sentences("", "One. Two. Three. Four. Five. Six.")) == 4
-    assert new_sentences("", "x" * 1_000) == (f"{'x' * 239}\u2026",)
+    before, after = map(split_sentences, ("It is cheap.\n- It keeps.", "**It is cheap.** It travels! It keeps"))
+    assert new_sentences(before, after) == ("It travels!",)
+    assert len(new_sentences((), split_sentences("One. Two. Three. Four. Five. Six."))) == 4
+    assert new_sentences((), split_sentences("x" * 1_000)) == (f"{'x' * 239}\u2026",)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ _STUDY: Final = "data/study.json"
 _AGENTS: Final = "data/agents.json"
 _CASSETTE: Final = "data/cassette.jsonl"
 
+_ONLY_IN_CSV: Final = frozenset({"correct", "unanswered", "brier", "calibrationError", "gained", "lost", "p"})
+"""Columns that the LaTeX tables leave out, so that each has at most eight columns and fits a page."""
+
 _READ: Final = f"""\
 from pathlib import Path
 
@@ -74,7 +77,7 @@ def write_paper(
 
     - `figures/`: each picture as SVG and PDF. There is no picture of calibration if no answer has a confidence, and no
       picture of more than 20 categories.
-    - `tables/`: each table as CSV and as LaTeX, which needs the package booktabs.
+    - `tables/`: each table as CSV, and as LaTeX with the columns that fit a page, which needs the package booktabs.
     - `methods.md`: the arms, models, versions, seeds and costs, and the sources of the statistics.
     - `data/`: the report as JSON, and every answer as CSV.
     - `notebook.ipynb`: a notebook that reproduces the figures and tables from `data`, without any call of a model.
@@ -111,7 +114,8 @@ def write_paper(
     for name, rows in _tables(report).items():
         columns = [*rows[0]] if rows else []
         write_parts(root / "tables" / f"{name}.csv", csv_parts(columns, rows))
-        write_parts(root / "tables" / f"{name}.tex", [latex_table(columns, rows)])
+        shown = [column for column in columns if column not in _ONLY_IN_CSV]
+        write_parts(root / "tables" / f"{name}.tex", [latex_table(shown, rows)])
     write_parts(root / "methods.md", [_methods(report)])
     write_parts(root / _REPORT, [report.to_json(), "\n"])
     answers = report.to_records()

@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio
 
@@ -16,14 +16,17 @@ from roundtable.logs import is_power_of_ten
 from roundtable.protocols import Notify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
     from roundtable.protocols import Storage
     from roundtable.types import DurableEvent, Event, LiveEvent
 
-__all__ = ["EventHub", "Subscription", "notices"]
+__all__ = ["EventHub", "LogReader", "Subscription", "notices"]
 
+
+LogReader: TypeAlias = "Callable[[int], Awaitable[Sequence[DurableEvent]]]"
+"""Returns the stored events of a session numbered above a number, in order."""
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
@@ -78,7 +81,14 @@ class EventHub:
         return any(self.hears_pieces(session) for session in sessions) or not all(map(_is_quiet, self._observers))
 
     def subscribe(
-        self, session_id: str, storage: Storage, *, after: int = 0, tenant: str = "default", pieces: bool = True
+        self,
+        session_id: str,
+        storage: Storage,
+        *,
+        after: int = 0,
+        tenant: str = "default",
+        pieces: bool = True,
+        read: LogReader | None = None,
     ) -> Subscription:
         """Subscribe to a session.
 
@@ -88,8 +98,9 @@ class EventHub:
             after: Number of a stored event; the subscription starts with the next one.
             tenant: Tenant of the session.
             pieces: Whether the subscriber wants pieces of answers; if no listener wants them, models do not stream.
+            read: Reads the stored events, for example once for many subscribers; `storage.read` when left out.
         """
-        subscription = Subscription(self, session_id, storage, after, tenant, pieces=pieces)
+        subscription = Subscription(self, session_id, storage, after, tenant, pieces=pieces, read=read)
         self._subscribers.setdefault(session_id, []).append(subscription)
         return subscription
 
@@ -147,7 +158,15 @@ class Subscription:
     """
 
     def __init__(
-        self, hub: EventHub, session_id: str, storage: Storage, after: int, tenant: str, *, pieces: bool = True
+        self,
+        hub: EventHub,
+        session_id: str,
+        storage: Storage,
+        after: int,
+        tenant: str,
+        *,
+        pieces: bool = True,
+        read: LogReader | None = None,
     ) -> None:
         self.session_id = session_id
         self.pieces = pieces
@@ -156,6 +175,7 @@ class Subscription:
         self._hub = hub
         self._storage = storage
         self._tenant = tenant
+        self._read = read or self._read_storage
         self._queue: deque[DurableEvent | LiveEvent] = deque()
         self._behind = False
         self._dropped = 0
@@ -268,12 +288,16 @@ class Subscription:
         """
         self._behind, read = False, False
         try:
-            _, events = await self._storage.read(self.session_id, self.last_seq, tenant=self._tenant)
+            events = await self._read(self.last_seq)
             read = True
         finally:
             self._behind = self._behind or not read
         # Events that were published meanwhile may be newer than the events read. An event in both is returned once.
         self._queue = deque([*events, *self._queue])
+
+    async def _read_storage(self, after: int) -> tuple[DurableEvent, ...]:
+        _, events = await self._storage.read(self.session_id, after, tenant=self._tenant)
+        return events
 
     def close(self) -> None:
         """Unsubscribe; idempotent."""

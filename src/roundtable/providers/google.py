@@ -654,7 +654,7 @@ class ContentDecoder(EventDecoder[ContentBuilder]):
             RoundtableError: The chunk reports an error, or the stream repeats itself.
         """
         if fields.get("error"):
-            raise error_for(self.draft.provider, 200, self.draft.headers, read_refusal(fields))
+            raise self.reported_error(fields)
         if self._last_event and event.data == self._last_event and not _adds_text(fields):
             raise AgentError("the stream repeats itself", provider=self.draft.provider, retryable=True)
         self.draft.take_chunk(fields)

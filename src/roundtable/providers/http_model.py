@@ -205,7 +205,7 @@ class EventDecoder(ABC, Generic[DraftT]):
     def reported_error(self, refusal: bytes | JsonValue) -> RoundtableError:
         """Return the error that the stream reports, with the usage of the answer so far."""
         error = error_for(self.draft.provider, 200, self.draft.headers, read_refusal(refusal))
-        self.draft.charge(error)
+        self.draft.charge(error, is_cut_off=True)
         return error
 
 

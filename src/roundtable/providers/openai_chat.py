@@ -534,8 +534,8 @@ class ChatStreamDecoder(EventDecoder[ChatResponseBuilder]):
         """
         self.draft.take_header(fields)
         if error := error_inside(self.draft.provider, self.draft.headers, fields):
-            with self.draft.add_usage_to_errors():
-                raise error
+            self.draft.charge(error, is_cut_off=self.draft.reason is None)
+            raise error
         for choice in map(object_of, items_of(fields.get("choices"))):
             if not choice.get("index"):
                 if "usage" in choice and not fields.get("usage"):

@@ -285,9 +285,17 @@ class ResponseBuilder:
             self.charge(error)
             raise
 
-    def charge(self, error: RoundtableError) -> None:
-        """Add the usage that the provider has reported so far to an error."""
-        error.usage = error.usage or self._usage
+    def charge(self, error: RoundtableError, *, is_cut_off: bool = False) -> None:
+        """Add the usage that the provider has reported so far to an error.
+
+        Args:
+            error: The error.
+            is_cut_off: Whether the error broke off the answer, so that the provider may bill more than it has reported.
+        """
+        usage = self._usage
+        if usage is not None and is_cut_off and self.finish is None:
+            usage = usage.model_copy(update={"unreported_calls": usage.calls})
+        error.usage = error.usage or usage
 
     def catch_up(self, whole: ResponseBuilder) -> None:
         """Add what is still missing here but is in the whole answer; parts that differ are not changed."""

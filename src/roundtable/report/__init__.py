@@ -9,7 +9,7 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.report.changes import ChangeView, compare_words, new_sentences
+    from roundtable.report.changes import ChangeView, Sentence, compare_words, new_sentences, split_sentences
     from roundtable.report.csv import csv_parts
     from roundtable.report.html import page_parts, section_parts, to_fragment, to_page
     from roundtable.report.html_builder import Html
@@ -54,6 +54,7 @@ __all__ = [
     "Parts",
     "ReportView",
     "RoundView",
+    "Sentence",
     "SourceView",
     "SpeakerView",
     "Words",
@@ -72,6 +73,7 @@ __all__ = [
     "render_within",
     "section_parts",
     "short_answer",
+    "split_sentences",
     "to_fragment",
     "to_markdown",
     "to_page",
@@ -80,7 +82,7 @@ __all__ = [
 ]
 
 _NAMES = {
-    "changes": "ChangeView compare_words new_sentences",
+    "changes": "ChangeView Sentence compare_words new_sentences split_sentences",
     "csv": "csv_parts",
     "html": "page_parts section_parts to_fragment to_page",
     "notebook": "render_within",

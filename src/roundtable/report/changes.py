@@ -11,18 +11,22 @@ from roundtable._core.words import shortened
 from roundtable.report.sanitize import plain, unmarked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["ChangeView", "Piece", "compare_words", "new_sentences"]
+__all__ = ["ChangeView", "Piece", "Sentence", "compare_words", "new_sentences", "split_sentences"]
 
 Piece: TypeAlias = tuple[Literal["same", "new", "gone"], str]
 """Words with their kind: `same` if both texts have them, `new` if only the later text has them, `gone` if only the
 earlier."""
 
+Sentence: TypeAlias = tuple[str, str]
+"""The words of a sentence in lower case, by which sentences are compared, and the sentence."""
+
 _MAX_WORDS: Final = 400
 _LEAST_SHARED: Final = 0.4
 _MAX_SENTENCES: Final = 4
 _MAX_SENTENCE: Final = 240
+_WORD: Final = re.compile(r"\w+")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -50,11 +54,12 @@ def compare_words(before: str, after: str) -> tuple[Piece, ...]:
     old, new = plain(before).split(), plain(after).split()
     if old == new:
         return ()
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    if max(len(old), len(new)) > _MAX_WORDS or matcher.ratio() < _LEAST_SHARED:
-        whole: tuple[Piece, ...] = (("gone", " ".join(old)), ("new", " ".join(new)))
-        return tuple(piece for piece in whole if piece[1])
-    return tuple(_pieces(matcher, old, new))
+    if max(len(old), len(new)) <= _MAX_WORDS:
+        matcher = SequenceMatcher(None, old, new, autojunk=False)
+        if matcher.ratio() >= _LEAST_SHARED:
+            return tuple(_pieces(matcher, old, new))
+    whole: tuple[Piece, ...] = (("gone", " ".join(old)), ("new", " ".join(new)))
+    return tuple(piece for piece in whole if piece[1])
 
 
 def _pieces(matcher: SequenceMatcher[str], old: list[str], new: list[str]) -> Iterator[Piece]:
@@ -68,21 +73,33 @@ def _pieces(matcher: SequenceMatcher[str], old: list[str], new: list[str]) -> It
             yield "new", " ".join(new[new_start:new_end])
 
 
-def new_sentences(before: str, after: str) -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a text without Markdown marks; sentences without a word are left out.
+
+    Example:
+        >>> split_sentences("It **keeps**. It is cheap!")
+        (('it keeps', 'It keeps.'), ('it is cheap', 'It is cheap!'))
+    """
+    pairs = ((_key(sentence), sentence) for sentence in _SENTENCE_END.split(unmarked(text)))
+    return tuple(pair for pair in pairs if pair[0])
+
+
+def new_sentences(before: Sequence[Sentence], after: Sequence[Sentence]) -> tuple[str, ...]:
     """Return the first sentences of `after` that are not in `before`, at most four.
 
     Example:
-        >>> new_sentences("It keeps. It is cheap.", "It keeps. It travels well.")
+        >>> new_sentences(split_sentences("It keeps. It is cheap."), split_sentences("It keeps. It travels well."))
         ('It travels well.',)
     """
-    known = {_key(sentence) for sentence in _SENTENCE_END.split(unmarked(before))}
-    sentences = dict.fromkeys(
-        plain(sentence)
-        for sentence in _SENTENCE_END.split(unmarked(after))
-        if _key(sentence) and _key(sentence) not in known
-    )
-    return tuple(shortened(sentence, _MAX_SENTENCE) for sentence in list(sentences)[:_MAX_SENTENCES])
+    known = {key for key, _ in before}
+    new: dict[str, None] = {}
+    for key, sentence in after:
+        if key not in known:
+            new[plain(sentence)] = None
+        if len(new) == _MAX_SENTENCES:
+            break
+    return tuple(shortened(sentence, _MAX_SENTENCE) for sentence in new)
 
 
 def _key(sentence: str) -> str:
-    return " ".join(re.findall(r"\w+", sentence.casefold()))
+    return " ".join(_WORD.findall(sentence.casefold()))

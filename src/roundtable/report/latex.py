@@ -26,10 +26,16 @@ _ESCAPED: Final = str.maketrans(
     }
 )
 _DIGITS: Final = 4
+_LONG: Final = 40
+"""Characters of a cell whose text has to break."""
+_SHARE: Final = 0.5
+"""Share of a line that all columns of long texts have together."""
 
 
 def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]]) -> str:
     r"""Return rows as a `tabular` with lines by the package booktabs; columns of numbers are aligned to the right.
+
+    Columns of long texts have a fixed width, half a line together, so that their texts break and the table fits a page.
 
     Args:
         columns: Names of the columns, which are the keys of the rows; the head of the table has them in words.
@@ -46,7 +52,10 @@ def latex_table(columns: Sequence[str], rows: Sequence[Mapping[str, JsonValue]])
         \end{tabular}
         <BLANKLINE>
     """
-    layout = "".join("r" if _is_numeric([row.get(column) for row in rows]) else "l" for column in columns)
+    cells = {column: [row.get(column) for row in rows] for column in columns}
+    long = [column for column in columns if any(len(f"{value}") > _LONG for value in cells[column])]
+    wide = rf"p{{{_SHARE / max(len(long), 1):.2f}\linewidth}}"
+    layout = "".join(wide if column in long else "r" if _is_numeric(cells[column]) else "l" for column in columns)
     lines = [
         rf"\begin{{tabular}}{{{layout}}}",
         r"\toprule",

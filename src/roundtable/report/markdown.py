@@ -20,6 +20,7 @@ _NAME_CHARS = 60
 
 _INLINE = re.compile(
     r"""
+    (?=[`\[\]~@\\*_<&:.#])(?:             # skip all other characters at once
     [`\[\]~@]                             # code, links, struck out text, addresses and names of people
     | \\(?=[!-/:-@\[-`{-~]|$)             # a backslash that would escape something, or break the line
     | (?<![ *])\*++ | \*++(?![ ])         # stars, unless between two blanks
@@ -29,6 +30,7 @@ _INLINE = re.compile(
     | (?<=mailto):|(?<=xmpp):|:(?=//)|(?<=www)\.   # what would become a link unasked
     | :(?=[A-Za-z0-9_+-]+:)               # pictures by name
     | \#+$                                # the end of a heading
+    )
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -18,11 +18,13 @@ _ALLOWED: Final = "\n\t\u200c\u200d"
 
 INLINE_MARKUP: Final = re.compile(
     r"""
-    (?<!\w)\*\*([^*\s](?:[^*]*[^*\s])?)\*\*(?!\w)   # strong
-    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)  # emphasis
-    | `([^`]+)`                                      # code
-    | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)           # a link, or a picture, which is shown as a link
-    | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})     # an address
+    (?=[*`!\[h])(?:                                     # most characters begin no mark: skip them at once
+    (?<!\w)\*\*([^*\s](?:[^*]*[^*\s])?)\*\*(?!\w)      # strong
+    | (?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?!\w)     # emphasis
+    | `([^`]+)`                                         # code
+    | !?\[([^\[\]]+)\]\(([^()\s]{1,2000})\)            # a link, or a picture, which is shown as a link
+    | (?<!\w)(https?://[^\s<>()\[\]"'`*]{1,2000})      # an address
+    )
     """,
     re.VERBOSE,
 )
@@ -46,7 +48,9 @@ def _is_hidden(char: str) -> bool:
 
 def safe_url(url: str) -> str | None:
     """Return the URL without control characters if its scheme is http, https or mailto; else `None`."""
-    cleaned = "".join(char for char in url if unicodedata.category(char) not in _HIDDEN)
+    cleaned = url
+    if not url.isprintable():
+        cleaned = "".join(char for char in url if unicodedata.category(char) not in _HIDDEN)
     cleaned = re.sub(r"\s", "%20", cleaned.strip())
     try:
         return cleaned if split_address(cleaned).scheme.lower() in _SAFE_SCHEMES else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FRAME_COLUMNS",
+    "LATEX_COLUMNS",
     "ColumnType",
     "Frame",
     "FrameBackend",
@@ -135,6 +136,15 @@ FRAME_COLUMNS: Final[Mapping[FrameKind, Mapping[str, ColumnType]]] = {
 }
 """The columns of each kind of frame, in order, with their types. New columns are added at the end."""
 
+LATEX_COLUMNS: Final[Mapping[FrameKind, tuple[str, ...]]] = {
+    "turns": ("round", "agentName", "outcome", "choice", "bottomLine", "confidence", "tokens", "costUsd"),
+    "sessions": ("topic", "mode", "status", "answer", "rounds", "agreement", "calls", "costUsd"),
+    "votes": ("topic", "round", "agentName", "vote", "won", "confidence"),
+    "pairs": ("topic", "round", "agentId", "otherId", "relation"),
+    "events": ("seq", "timestamp", "type", "round", "agentId"),
+}
+"""The columns of each kind of frame in LaTeX: at most eight, so that a table fits a page."""
+
 _BY_ROW: Final = frozenset({"records", "csv", "latex"})
 """Backends that need whole rows."""
 
@@ -208,6 +218,7 @@ class FrameBuilder:
         if backend not in get_args(FrameBackend):
             raise ConfigurationError(f"unknown backend {backend!r}; choose {', '.join(get_args(FrameBackend))}")
         self._types = FRAME_COLUMNS[kind]
+        self._shown = LATEX_COLUMNS[kind]
         self._backend = backend
         self._rows: list[JsonObject] = []
         self._columns: dict[str, list[JsonValue]] = {name: [] for name in self._types}
@@ -232,7 +243,7 @@ class FrameBuilder:
             case "csv":
                 return "".join(csv_parts([*self._types], self._rows))
             case "latex":
-                return latex_table([*self._types], self._rows)
+                return latex_table(self._shown, self._rows)
             case _:
                 return _READERS[self._backend](self._columns, self._types)
 

@@ -19,6 +19,7 @@ from roundtable.report import (
     OptionView,
     ReportView,
     RoundView,
+    Sentence,
     SourceView,
     SpeakerView,
     compare_words,
@@ -26,6 +27,7 @@ from roundtable.report import (
     in_words,
     new_sentences,
     short_answer,
+    split_sentences,
     unmarked,
 )
 from roundtable.report.view import short_name
@@ -109,7 +111,8 @@ class Movement:
         self._held: dict[tuple[str, int], Opinion] = (
             {} if flow is None else {(opinion.agent_id, opinion.round): opinion for opinion in flow.opinions}
         )
-        self._answers = {} if flow is None else {camp.label: camp.name for camp in flow.camps}
+        self._answers = {} if flow is None else {camp.label: unmarked(camp.name) for camp in flow.camps}
+        self._sentences: dict[tuple[str, int], tuple[Sentence, ...]] = {}
         self._said: dict[tuple[str, int], AgentResponse] = {
             (response.agent_id, record.number): response
             for record in (rounds if flow is not None else ())
@@ -125,7 +128,7 @@ class Movement:
         agents = [agent for agent in self._names if any(opinion.agent_id == agent for opinion in flow.opinions)]
         return FlowView(
             rounds=flow.rounds,
-            camps=tuple((camp.label, unmarked(camp.name)) for camp in flow.camps),
+            camps=tuple(self._answers.items()),
             rows=tuple(
                 (
                     self._names[agent],
@@ -162,7 +165,7 @@ class Movement:
         return f"from {self._answer(before.camp)} to {self._answer(opinion.camp)}"
 
     def _answer(self, camp: str | None) -> str:
-        return short_name(unmarked(self._answers.get(camp or "", "no answer")), _FLOW_CHARS)
+        return short_name(self._answers.get(camp or "", "no answer"), _FLOW_CHARS)
 
     def camps(self, answer: str | None, points: Mapping[str, Sequence[str]]) -> tuple[CampView, ...]:
         """Return the camps with their holders in the last complete round, and the holders' key points.
@@ -185,7 +188,7 @@ class Movement:
             views.append(
                 CampView(
                     label=camp.label,
-                    name=unmarked(camp.name),
+                    name=self._answers[camp.label],
                     holders=tuple(self._names[agent] for agent in holders),
                     points=tuple(theirs)[:_MOST_POINTS],
                     is_answer=camp.name == answer,
@@ -206,12 +209,19 @@ class Movement:
         if before is None or opinion is None or self._said.get((answer.agent_id, number)) is not answer:
             return None
         position = compare_words(before.position, answer.position)
-        sentences = new_sentences(before.reasoning, answer.reasoning)
+        sentences = new_sentences(self._sentences_of(before, number - 1), self._sentences_of(answer, number))
         return ChangeView(
             summary=self._summary(opinion, same=not position and not sentences),
             position=position,
             sentences=sentences,
         )
+
+    def _sentences_of(self, answer: AgentResponse, number: int) -> tuple[Sentence, ...]:
+        """Return the sentences of an answer's reasons, which are compared with the round before and the round after."""
+        key = (answer.agent_id, number)
+        if key not in self._sentences:
+            self._sentences[key] = split_sentences(answer.reasoning)
+        return self._sentences[key]
 
     def _summary(self, opinion: Opinion, *, same: bool) -> str:
         steps = self._from_to(opinion)

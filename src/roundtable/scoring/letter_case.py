@@ -172,6 +172,8 @@ def _parts(text: str) -> list[_Part] | None:
 
 def _pieces(core: str) -> list[tuple[str, bool]] | None:
     """Split a word at hyphens and apostrophes; each piece with whether an apostrophe follows. `None` if not a word."""
+    if core.isalpha():
+        return [(core, False)]
     pieces: list[tuple[str, bool]] = []
     start = 0
     for index, letter in enumerate(f"{core}-"):
@@ -190,8 +192,9 @@ def _is_letter(letter: str) -> bool:
 
 
 def _case(word: str) -> _Case:
-    rest = word[1:]
-    if not any(map(_is_capital, rest)):
+    if word.islower():
+        return "lower"
+    if not any(map(_is_capital, word[1:])):
         return "capital" if _is_capital(word[0]) else "lower"
     return "upper" if not any(letter.islower() for letter in word) else "mixed"
 

@@ -7,10 +7,12 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import anyio
+from anyio.lowlevel import checkpoint
 from fastapi import Request
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -20,6 +22,7 @@ from roundtable.errors import RoundtableError, SessionBusy
 from roundtable.server.connections import BUSY_S, Listener, WaitingResponse, shutdown
 from roundtable.server.errors import answer, error_event
 from roundtable.server.limits import RateLimited
+from roundtable.server.logs import SharedLogs
 from roundtable.server.request_context import REQUEST_ID, logger
 from roundtable.types.events import sse_event_id
 
@@ -118,9 +121,12 @@ class StoragePoller:
         tenant_session: Tenant session of the session's owner.
         session_id: Id of the session.
         attendance: Stores notes for other processes that this process has listeners.
+        logs: Reads the stored events.
     """
 
-    def __init__(self, tenant_session: TenantSession, session_id: str, attendance: ListenerTracker) -> None:
+    def __init__(
+        self, tenant_session: TenantSession, session_id: str, attendance: ListenerTracker, logs: SharedLogs
+    ) -> None:
         self.places: set[Subscription] = set()
         """Subscriptions of the streams."""
         self.scope: anyio.CancelScope = anyio.CancelScope()
@@ -128,6 +134,7 @@ class StoragePoller:
         self._tenant_session = tenant_session
         self._session_id = session_id
         self._attendance = attendance
+        self._logs = logs
         self._last = 0
 
     async def run(self) -> None:
@@ -142,12 +149,11 @@ class StoragePoller:
     async def _poll(self) -> None:
         if not self.places:
             return  # the last stream has just ended
-        wiring = self._tenant_session.table.wiring
         self._last = max(self._last, min(subscription.last_seq for subscription in self.places))
         try:
             if self._tenant_session.running(self._session_id) is None:
                 await self._attendance.note(self._tenant_session, self._session_id)
-            _, events = await wiring.storage.read(self._session_id, self._last, tenant=wiring.options.tenant)
+            events = await self._logs.read(self._tenant_session, self._session_id, self._last)
         except Exception as error:  # noqa: BLE001  (whatever it is, streams of other sessions continue)
             level = logging.DEBUG if isinstance(error, RoundtableError) else logging.ERROR
             logger.log(level, "cannot read new events: %s", error, extra={"session": self._session_id})
@@ -238,6 +244,7 @@ class Streams:
         self.heartbeat_s: Final = options.get("heartbeat_s", 15.0)
         self.beats: Final = Heartbeats(self.heartbeat_s)
         self.send_s: Final = options.get("send_s", 10.0)
+        self.logs: Final = SharedLogs()
         self._open: set[Listener | WaitingResponse] = set()
         self._is_ending = False
         self._pollers: dict[tuple[TenantSession, str], StoragePoller] = {}
@@ -311,7 +318,7 @@ class Streams:
         poller = self._pollers.get((tenant_session, session_id))
         if poller is None:
             poller = self._pollers[tenant_session, session_id] = StoragePoller(
-                tenant_session, session_id, self._attendance
+                tenant_session, session_id, self._attendance, self.logs
             )
             self._group.start_soon(poller.run)
         poller.places.add(subscription)
@@ -463,11 +470,16 @@ class EventStream(Response):
                     await self._check_still_running()
                 if is_silent:
                     lines.append(_HEARTBEAT)
-            if body := b"".join(lines):
-                if self._write(body):
-                    self._sent_at = self._streams.beats.put_off(subscription)
-                else:
-                    await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
+            await self._send_lines(lines, send)
+
+    async def _send_lines(self, lines: list[bytes], send: Send) -> None:
+        body = b"".join(lines)
+        if body and self._write(body):
+            self._sent_at = self._streams.beats.put_off(self._subscription)
+        elif body:
+            await self._send(send, {"type": "http.response.body", "body": body, "more_body": True})
+        if len(body) >= _BATCH_BYTES:
+            await checkpoint()  # a client that catches up does not delay other requests
 
     async def _check_still_running(self) -> None:
         """Raise an error if the session stopped without an event, because its run failed here or its process died."""
@@ -543,12 +555,18 @@ async def event_stream(
     if not begun:
         if not has_room:
             caller.state.streams.check_room(caller.tenant_session)
-        _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        events = await caller.state.streams.logs.read(caller.tenant_session, session_id)
         after = after if 0 <= after <= (events[-1].seq if events else 0) else 0
         for event in events:
             if event.seq <= after:
                 at_end = ends_run(event, so_far=at_end)
-    subscription = wiring.hub.subscribe(session_id, wiring.storage, after=after, tenant=wiring.options.tenant)
+    subscription = wiring.hub.subscribe(
+        session_id,
+        wiring.storage,
+        after=after,
+        tenant=wiring.options.tenant,
+        read=partial(caller.state.streams.logs.read, caller.tenant_session, session_id),
+    )
     if not begun:
         subscription.fall_behind()
     return EventStream(
