@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from roundtable.api.many import DebateQueue
     from roundtable.api.options import DebateOptions
     from roundtable.bench.report import StudyReport
+    from roundtable.engine.patience import WaitFor
     from roundtable.protocols import KeyValue
     from roundtable.types import JsonObject, JsonValue
 
@@ -155,7 +156,7 @@ class _Study:
             on=self.on,
             concurrency=self.concurrency,
             on_progress=on_progress,
-            complete_rounds=self.patience.complete_rounds,
+            wait_for=self.patience.wait_for,
             outage_s=self.patience.outage_s,
             adapt=False,  # the study adapts the number of questions
         )
@@ -362,7 +363,7 @@ async def run_study(
     study: str | None = None,
     on: DebateQueue | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-    complete_rounds: bool = True,
+    wait_for: WaitFor = "all",
     outage_s: float = 600.0,
     adapt: bool = True,
     resamples: int = 10_000,
@@ -401,9 +402,9 @@ async def run_study(
             with other questions or settings, it is rejected.
         on: A `roundtable.fleet.Fleet` whose workers run the debates. It needs `study`, and options that are plain data.
         on_progress: Function that is called after each debate, and when debates wait; `print_progress` shows a line.
-        complete_rounds: Whether rounds wait for agents whose providers fail, as for `Roundtable.debate_many`. Without
-            that, some debates lack agents, which biases the study.
-        outage_s: Most seconds that a debate waits in each outage.
+        wait_for: Which agents a round waits for if their providers fail: `all`, `quorum` or `none`, as for
+            `Roundtable.debate_many`. Without `all`, some debates lack agents, which biases the study.
+        outage_s: Most seconds that a debate waits in each outage, as for `Roundtable.debate_many`.
         adapt: Whether the number of questions at the same time is halved when a provider answers that there are too
             many calls, and grows again up to `concurrency`.
         resamples: Number of resamples for each bootstrap interval.
@@ -440,7 +441,7 @@ async def run_study(
         check_job_name(study)
     elif on is not None:
         raise ConfigurationError("on= needs study=, the name under which the queue keeps the debates")
-    patience = BatchPatience(complete_rounds, outage_s, adapt)
+    patience = BatchPatience(wait_for, outage_s, adapt)
     patience.check()
     asked = _Study(table, modes, normalise, extract, options, study, on, patience=patience)
     _check(table, questions, modes, asked)

@@ -570,7 +570,7 @@ class Worker:
                 run.is_held = True
                 with within_trace(job):
                     return await self._table.debate_once(
-                        run.session_id, topic, complete_rounds=True, outage_s=_LONGEST_OUTAGE_S, **options
+                        run.session_id, topic, wait_for="all", outage_s=_LONGEST_OUTAGE_S, **options
                     )
             except SessionBusy:
                 run.is_held = False
