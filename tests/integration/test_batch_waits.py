@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from integration.engine_kit import said
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent
-from roundtable.bench import Question, run_study
+from roundtable.bench import Question, print_progress, run_study
 from roundtable.errors import (
     AgentError,
     APINetworkError,
@@ -274,6 +275,41 @@ async def test_a_short_wait_does_not_send_a_debate_to_the_end_of_the_queue() -> 
     assert [topic for topic, _, _ in model.order] == ["Tea", "Tea", "Tea", "Milk", "Milk"]
 
 
+async def test_a_rate_counts_only_the_time_in_which_debates_ran() -> None:
+    """Nine calls of two seconds, and waits of 91 seconds."""
+
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        clock.move(2)
+        return unreachable() if request.metadata["agent"] == "bo" and call <= 7 else None
+
+    table, _ = table_of(fault)
+    clock = table.wiring.models.gateway.clock = ManualClock()
+    heard: list[Progress] = []
+    await table.debate_many(["Tea or water?"], rounds=1, on_progress=heard.append)
+    assert (heard[-1].elapsed_s, heard[-1].worked_s, heard[-1].per_second) == (109, 18, 1 / 18)
+    assert Progress(ended=10, total=30, elapsed_s=700, worked_s=100).left_s == 200
+
+
+async def test_a_log_shows_waits_that_begin_short_and_last_for_minutes(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    table, _ = table_of(fails("bo", 15, unreachable))
+    with caplog.at_level(logging.INFO, "roundtable.api"):
+        await table.debate_many(["Tea or water?"], rounds=1, on_progress=print_progress)
+    waits = [line.partition("so far, ")[2] for line in capsys.readouterr().err.splitlines() if "waiting" in line]
+    cause = "1 waiting for scripted: could not connect"
+    assert waits == [
+        f"{cause} (7 s so far, next try in 8 s)",
+        f"{cause} (2 min so far, next try in 30 s)",
+        f"{cause} (4 min so far, next try in 30 s)",
+    ]
+    assert [record.getMessage() for record in caplog.records if "wait" in record.getMessage()] == [
+        "a debate waits 1 s for its provider, and others may too: could not connect",
+        "1 debate waits, 1 min so far, and the next try is in 30 s: could not connect",
+        "1 debate waits, 3 min so far, and the next try is in 30 s: could not connect",
+    ]
+
+
 async def test_progress_says_who_waits_and_counts_only_what_ran(caplog: pytest.LogCaptureFixture) -> None:
     table, _ = table_of(fails("bo", 1, unreachable))
     heard: list[Progress] = []
@@ -511,17 +547,50 @@ async def test_settings_of_waits_are_checked_before_the_first_call(given: dict[s
     ("row", "options", "message"),
     [
         ({"topic": "Rum?", "options": "Tea"}, {}, "row 3 of 4: options must be a list"),
-        ({"topic": "Rum?", "option": ["Tea"]}, {}, "row 3 of 4: a question has the unknown field 'option'"),
-        ("", {}, "row 3 of 4: "),
-        (7, {}, "row 3 of 4: "),
+        (
+            {"topic": "Rum?", "option": ["Tea"]},
+            {},
+            "row 3 of 4: a question has the unknown field 'option'.*Did you mean 'options'",
+        ),
+        ("", {}, "row 3 of 4: topic"),
+        (7, {}, "row 3 of 4: a question must be a text, a mapping or a DebateRequest, not 7"),
+        (None, {}, "row 3 of 4: a question must be a text, a mapping or a DebateRequest, not None"),
+        (["Rum?"], {}, "row 3 of 4: a question must be a text, a mapping or a DebateRequest, not .'Rum"),
+        ({"rounds": 2}, {}, "row 3 of 4: the question lacks its 'topic': the mapping has only 'rounds'"),
+        ({}, {}, "row 3 of 4: the question lacks its 'topic': the mapping is empty"),
+        ({"topic": None}, {}, "row 3 of 4: topic must be a text, not None"),
+        ({"topic": float("nan")}, {}, "row 3 of 4: topic must be a text, not nan"),
+        ({"topic": "  "}, {}, "row 3 of 4: topic"),
+        ({"question": "Rum?"}, {}, "row 3 of 4: a question has the unknown field 'question'.*Did you mean 'topic'"),
+        ({"topic": "Rum?", 7: 1}, {}, "row 3 of 4: a question has the unknown field 7"),
+        ({"topic": "Rum?", "rounds": "two"}, {}, "row 3 of 4: rounds"),
         ("Rum?", {"rounds": 0}, "^rounds"),
         ({"topic": "Rum?", "mode": "duel"}, {}, "row 3 of 4: .*duel"),
         ("Rum?", {"modes": ["duel"]}, "^[^r].*duel"),
     ],
-    ids=["options", "field", "empty", "number", "all rows", "mode", "modes"],
+    ids=[
+        "options",
+        "field",
+        "empty",
+        "number",
+        "none",
+        "list",
+        "no topic",
+        "empty row",
+        "topic none",
+        "topic nan",
+        "blank",
+        "other name",
+        "number as name",
+        "rounds",
+        "all rows",
+        "mode",
+        "modes",
+    ],
 )
 async def test_a_row_that_is_not_valid_is_named_before_the_first_call(row: Any, options: Any, message: str) -> None:
     table, model = table_of(lambda _, __: None)
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(ConfigurationError) as refused:
         await table.debate_many(["Tea or water?", "Milk or water?", row, "Rum or water?"], **options)
+    assert re.search(message, f"{refused.value} {refused.value.hint}", re.DOTALL)
     assert not model.calls

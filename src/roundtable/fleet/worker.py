@@ -561,9 +561,12 @@ class Worker:
             return None
 
     async def _when_free(self, run: _Run, job: Job, topic: str, options: DebateOptions) -> DebateResult:
-        """Run a debate as soon as no other process runs its session; a debate that was cancelled does not start."""
+        """Run a debate as soon as no other process runs its session.
+
+        A debate that was cancelled does not start, and none starts when the worker ends.
+        """
         while True:
-            if run.cancelled_at is not None:
+            if self._stopping or run.cancelled_at is not None:
                 run.scope.cancel()
                 await checkpoint()
             try:
