@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from roundtable.bench.arms import Extract
     from roundtable.bench.questions import Question
     from roundtable.bench.report import StudyReport
+    from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
@@ -290,15 +291,13 @@ class Roundtable:
         session_id: str,
         topic: str,
         *,
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
         **options: Unpack[DebateOptions],
     ) -> DebateResult:
         """Run a debate at most once under an id that you choose; a second call continues it or returns its result."""
         return self._portal.call(
-            lambda: self._table.debate_once(
-                session_id, topic, complete_rounds=complete_rounds, outage_s=outage_s, **options
-            )
+            lambda: self._table.debate_once(session_id, topic, wait_for=wait_for, outage_s=outage_s, **options)
         )
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
@@ -315,7 +314,7 @@ class Roundtable:
         name: str | None = None,
         on: DebateQueue | None = None,
         on_progress: Callable[[Progress], None] | None = None,
-        complete_rounds: bool = True,
+        wait_for: WaitFor = "all",
         outage_s: float = 600.0,
         adapt: bool = True,
         **options: Unpack[DebateOptions],
@@ -330,7 +329,7 @@ class Roundtable:
                 name=name,
                 on=on,
                 on_progress=on_progress,
-                complete_rounds=complete_rounds,
+                wait_for=wait_for,
                 outage_s=outage_s,
                 adapt=adapt,
                 **options,
@@ -346,7 +345,7 @@ class Roundtable:
         concurrency: int = 8,
         on_error: OnError = "record",
         on_progress: Callable[[Progress], None] | None = None,
-        complete_rounds: bool = True,
+        wait_for: WaitFor = "all",
         outage_s: float = 600.0,
         adapt: bool = True,
     ) -> Results:
@@ -359,7 +358,7 @@ class Roundtable:
                 concurrency=concurrency,
                 on_error=on_error,
                 on_progress=on_progress,
-                complete_rounds=complete_rounds,
+                wait_for=wait_for,
                 outage_s=outage_s,
                 adapt=adapt,
             )
@@ -378,16 +377,14 @@ class Roundtable:
         topic: str,
         *,
         step: bool = False,
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
         **options: Unpack[DebateOptions],
     ) -> DebateHandle:
         """Start a debate in the background, while the table is entered; see `debate` for the other arguments."""
         return DebateHandle(
             self._portal.call(
-                lambda: self._table.start(
-                    topic, step=step, complete_rounds=complete_rounds, outage_s=outage_s, **options
-                )
+                lambda: self._table.start(topic, step=step, wait_for=wait_for, outage_s=outage_s, **options)
             ),
             self._portal,
         )
@@ -470,7 +467,7 @@ class Roundtable:
         budget: Budget | None = None,
         deadline_s: float | None = None,
         on_change: OnChange = "error",
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
     ) -> DebateHandle:
         """Continue a stored session in the background, while the table is entered."""
@@ -486,7 +483,7 @@ class Roundtable:
                     budget=budget,
                     deadline_s=deadline_s,
                     on_change=on_change,
-                    complete_rounds=complete_rounds,
+                    wait_for=wait_for,
                     outage_s=outage_s,
                 )
             ),
@@ -543,7 +540,7 @@ class Roundtable:
         at_round: int,
         step: bool = False,
         context_results: Sequence[ContextResult] = (),
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
         **changes: Unpack[DebateOptions],
     ) -> DebateHandle:
@@ -555,7 +552,7 @@ class Roundtable:
                     at_round=at_round,
                     step=step,
                     context_results=context_results,
-                    complete_rounds=complete_rounds,
+                    wait_for=wait_for,
                     outage_s=outage_s,
                     **changes,
                 )
@@ -723,7 +720,7 @@ def run_study(
     study: str | None = None,
     on: DebateQueue | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-    complete_rounds: bool = True,
+    wait_for: WaitFor = "all",
     outage_s: float = 600.0,
     adapt: bool = True,
     resamples: int = 10000,
@@ -751,7 +748,7 @@ def run_study(
             study=study,
             on=on,
             on_progress=on_progress,
-            complete_rounds=complete_rounds,
+            wait_for=wait_for,
             outage_s=outage_s,
             adapt=adapt,
             resamples=resamples,

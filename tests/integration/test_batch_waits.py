@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,19 +16,21 @@ from integration.engine_kit import said
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent
-from roundtable.bench import Question, run_study
+from roundtable.bench import Question, print_progress, run_study
 from roundtable.errors import (
     AgentError,
     APINetworkError,
     APIRateLimitError,
     CircuitOpen,
     ConfigurationError,
+    QuorumLost,
     RoundtableError,
 )
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.results import DebateResult
 from roundtable.results.many import Progress
 from roundtable.testing import ManualClock
-from roundtable.types import AgentConfig, ChatRequest, RetryPolicy
+from roundtable.types import AgentConfig, Budget, ChatRequest, RetryPolicy
 
 pytestmark = pytest.mark.both_loops
 
@@ -165,12 +169,60 @@ async def test_a_failure_that_is_not_the_provider_s_is_final() -> None:
     assert (result.roster.complete, result.waits, model.calls["Tea", "bo", "1"]) == (False, (), 1)
 
 
+WAYS: list[Callable[..., Any]] = []
+
+
+def way(function: Callable[..., Any]) -> Callable[..., Any]:
+    WAYS.append(function)
+    return function
+
+
+@way
+async def many(table: Roundtable, wait_for: Any) -> DebateResult:
+    results = await table.debate_many(["Tea or water?"], rounds=1, wait_for=wait_for, on_error="raise")
+    return results[0]
+
+
+@way
+async def resumed(table: Roundtable, wait_for: Any) -> DebateResult:
+    before = await table.debate_many(["Tea or water?"], rounds=1, budget=Budget(max_seconds=0.000001))
+    results = await table.resume_many(before, wait_for=wait_for, on_error="raise", budget=Budget(max_seconds=600))
+    return results[0]
+
+
+@way
+async def once(table: Roundtable, wait_for: Any) -> DebateResult:
+    return await table.debate_once("one", "Tea or water?", rounds=1, wait_for=wait_for)
+
+
+@way
+async def started(table: Roundtable, wait_for: Any) -> DebateResult:
+    async with table:
+        return await (await table.start("Tea or water?", rounds=1, wait_for=wait_for)).result()
+
+
+@pytest.mark.parametrize("run", WAYS)
+async def test_wait_for_means_the_same_in_every_function(run: Callable[..., Any]) -> None:
+    """One agent fails once: only `all` waits. Both fail once: `all` and `quorum` wait, and `none` loses the quorum."""
+    for wait_for, calls in (("all", 2), ("quorum", 1), ("none", 1)):
+        table, model = table_of(fails("bo", 1))
+        result = await run(table, wait_for)
+        assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (calls == 2, calls)
+    for wait_for in ("all", "quorum"):
+        table, model = table_of(lambda _, call: unreachable() if call == 1 else None)
+        result = await run(table, wait_for)
+        assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
+    table, model = table_of(lambda _, call: unreachable() if call == 1 else None)
+    with pytest.raises(QuorumLost):
+        await run(table, "none")
+
+
 async def test_incomplete_rounds_can_be_allowed_and_then_only_a_lost_debate_waits() -> None:
     table, model = table_of(fails("bo", 1))
-    (result,) = await table.debate_many(["Tea or water?"], rounds=1, complete_rounds=False)
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1, wait_for="quorum")
     assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (False, 1)
     table, model = table_of(lambda _, call: unreachable() if call == 1 else None)
-    (result,) = await table.debate_many(["Tea or water?"], rounds=1, complete_rounds=False)
+    (result,) = await table.debate_many(["Tea or water?"], rounds=1, wait_for="quorum")
     assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
 
 
@@ -193,7 +245,7 @@ async def test_a_single_debate_does_not_wait_unless_asked_to() -> None:
     table, model = table_of(fails("bo", 1))
     assert not (await table.debate("Tea or water?", rounds=1)).roster.complete
     table, model = table_of(fails("bo", 1))
-    result = await table.debate_once("one", "Tea or water?", rounds=1, complete_rounds=True)
+    result = await table.debate_once("one", "Tea or water?", rounds=1, wait_for="all")
     assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
 
 
@@ -223,6 +275,41 @@ async def test_a_short_wait_does_not_send_a_debate_to_the_end_of_the_queue() -> 
     assert [topic for topic, _, _ in model.order] == ["Tea", "Tea", "Tea", "Milk", "Milk"]
 
 
+async def test_a_rate_counts_only_the_time_in_which_debates_ran() -> None:
+    """Nine calls of two seconds, and waits of 91 seconds."""
+
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        clock.move(2)
+        return unreachable() if request.metadata["agent"] == "bo" and call <= 7 else None
+
+    table, _ = table_of(fault)
+    clock = table.wiring.models.gateway.clock = ManualClock()
+    heard: list[Progress] = []
+    await table.debate_many(["Tea or water?"], rounds=1, on_progress=heard.append)
+    assert (heard[-1].elapsed_s, heard[-1].worked_s, heard[-1].per_second) == (109, 18, 1 / 18)
+    assert Progress(ended=10, total=30, elapsed_s=700, worked_s=100).left_s == 200
+
+
+async def test_a_log_shows_waits_that_begin_short_and_last_for_minutes(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    table, _ = table_of(fails("bo", 15, unreachable))
+    with caplog.at_level(logging.INFO, "roundtable.api"):
+        await table.debate_many(["Tea or water?"], rounds=1, on_progress=print_progress)
+    waits = [line.partition("so far, ")[2] for line in capsys.readouterr().err.splitlines() if "waiting" in line]
+    cause = "1 waiting for scripted: could not connect"
+    assert waits == [
+        f"{cause} (7 s so far, next try in 8 s)",
+        f"{cause} (2 min so far, next try in 30 s)",
+        f"{cause} (4 min so far, next try in 30 s)",
+    ]
+    assert [record.getMessage() for record in caplog.records if "wait" in record.getMessage()] == [
+        "a debate waits 1 s for its provider, and others may too: could not connect",
+        "1 debate waits, 1 min so far, and the next try is in 30 s: could not connect",
+        "1 debate waits, 3 min so far, and the next try is in 30 s: could not connect",
+    ]
+
+
 async def test_progress_says_who_waits_and_counts_only_what_ran(caplog: pytest.LogCaptureFixture) -> None:
     table, _ = table_of(fails("bo", 1, unreachable))
     heard: list[Progress] = []
@@ -243,18 +330,91 @@ async def test_progress_says_who_waits_and_counts_only_what_ran(caplog: pytest.L
     assert all(one.left_s is None for one in only_read)
 
 
+class SlowOutage(ManualClock):
+    """A clock on which one of the waits never ends; three seconds of it pass."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.left = number
+        self.hangs = anyio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.move(3.0)
+            self.hangs.set()
+            await anyio.sleep_forever()
+        await super().sleep(seconds)
+
+
+@pytest.mark.parametrize(("end", "number"), [("left", 4), ("paused", 4), ("deadline", 1)])
+async def test_the_waits_of_an_open_round_are_kept_however_the_run_ends(end: str, number: int) -> None:
+    """Before the end, waits of 1, 2 and 4 seconds, and 3 of 8 seconds; the deadline ends the first wait."""
+    table, _ = table_of(fails("bo", number + 1, unreachable))
+    clock = table.wiring.models.gateway.clock = SlowOutage(number)
+    deadline_s = 1.2 if end == "deadline" else None
+    run = partial(table.debate_once, "one", "Tea or water?", rounds=1, wait_for="all")
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(run, deadline_s=deadline_s))
+            await clock.hangs.wait()
+            if end == "paused":
+                await table.pause("one")
+            if end == "left":
+                group.cancel_scope.cancel()
+    before = await table.session("one")
+    waits = [("scripted", {4: 1 + 2 + 4 + 3, 1: 3}[number])]
+    assert [(wait.provider, wait.seconds) for wait in before.waits] == waits
+    result = await run()
+    assert (result.status, result.roster.complete) == ("completed", True)
+    assert [(wait.provider, wait.seconds) for wait in result.waits] == [*waits, ("scripted", 1)]
+    fork = await table.fork("one", at_round=1, rounds=2)
+    assert fork.waits == result.waits
+
+
+async def test_the_waits_before_a_lost_quorum_are_kept() -> None:
+    table, _ = table_of(lambda _, __: unreachable())
+    with pytest.raises(QuorumLost) as lost:
+        await table.debate_once("one", "Tea or water?", rounds=1, wait_for="all", outage_s=7)
+    assert lost.value.partial is not None
+    assert [wait.seconds for wait in (await table.session("one")).waits] == [7.0]
+    assert lost.value.partial == await table.session("one")
+
+
+async def test_the_event_of_a_failed_turn_says_what_follows() -> None:
+    """Two outages, a second chance that fails, and a refusal."""
+    heard: list[Any] = []
+
+    def fault(request: ChatRequest, call: int) -> RoundtableError | None:
+        match request.metadata["agent"]:
+            case "ada":
+                return unreachable() if call <= 2 else None
+            case "bo":
+                return broken()
+            case "cy":
+                return AgentError("no", provider="scripted")
+        return None
+
+    table, _ = table_of(fault, "ada", "bo", "cy", "di", observers=[heard.append])
+    await table.debate_many(["Tea or water?"], rounds=1)
+    errors = [event for event in heard if event.type == "agent_error"]
+    told = {agent: [one.action for one in errors if one.agent == agent] for agent in ("ada", "bo", "cy")}
+    assert told == {"ada": ["retry", "retry"], "bo": ["retry", "skip"], "cy": ["skip"]}
+
+
 async def test_a_request_to_pause_ends_a_wait_and_the_rest_is_run_later() -> None:
     table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
     table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
     async with table:
-        handle = await table.start("Tea or water?", rounds=1, complete_rounds=True)
+        handle = await table.start("Tea or water?", rounds=1, wait_for="all")
         with anyio.fail_after(20):
             while not model.calls["Tea", "bo", "1"]:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
             await handle.pause()
             paused = await handle.result()
-        assert (paused.status, paused.session_status, paused.waits) == ("paused", "paused", ())
-        result = await (await table.start_resume(handle.session_id, complete_rounds=True)).result()
+        assert (paused.status, paused.session_status) == ("paused", "paused")
+        assert [wait.provider for wait in paused.waits] == ["scripted"]
+        result = await (await table.start_resume(handle.session_id, wait_for="all")).result()
     assert (result.status, result.roster.complete) == ("completed", True)
     assert (model.calls["Tea", "ada", "1"], model.calls["Tea", "bo", "1"]) == (1, 2)
 
@@ -322,11 +482,10 @@ async def test_a_recovered_debate_takes_up_its_wait() -> None:
 async def test_the_first_wait_of_a_single_debate_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     table, _ = table_of(fails("bo", 4, unreachable))
     with caplog.at_level(logging.INFO, "roundtable.engine"):
-        await table.debate_once("one", "Tea or water?", rounds=1, complete_rounds=True)
+        await table.debate_once("one", "Tea or water?", rounds=1, wait_for="all")
     (logged,) = [record.message for record in caplog.records if "waits" in record.message]
     assert logged == (
-        "the debate waits 1 s for scripted, so that no agent is missing (API_NETWORK_ERROR: could not connect); "
-        "its later waits like this are not logged"
+        "the debate waits 1 s for scripted, so that no agent is missing (API_NETWORK_ERROR: could not connect)"
     )
 
 
@@ -372,7 +531,8 @@ async def test_a_study_loses_no_question_to_its_providers() -> None:
     [
         ({"outage_s": -1}, "outage_s must be a number of seconds of at least 0, not -1"),
         ({"outage_s": "long"}, "outage_s must be"),
-        ({"complete_rounds": 1}, "complete_rounds must be"),
+        ({"wait_for": "some"}, "unknown value of wait_for: 'some'; choose one of all, quorum, none"),
+        ({"wait_for": True}, "unknown value of wait_for: True; choose"),
         ({"adapt": "yes"}, "adapt must be"),
     ],
 )
@@ -387,17 +547,50 @@ async def test_settings_of_waits_are_checked_before_the_first_call(given: dict[s
     ("row", "options", "message"),
     [
         ({"topic": "Rum?", "options": "Tea"}, {}, "row 3 of 4: options must be a list"),
-        ({"topic": "Rum?", "option": ["Tea"]}, {}, "row 3 of 4: a question has the unknown field 'option'"),
-        ("", {}, "row 3 of 4: "),
-        (7, {}, "row 3 of 4: "),
+        (
+            {"topic": "Rum?", "option": ["Tea"]},
+            {},
+            "row 3 of 4: a question has the unknown field 'option'.*Did you mean 'options'",
+        ),
+        ("", {}, "row 3 of 4: topic"),
+        (7, {}, "row 3 of 4: a question must be a text, a mapping or a DebateRequest, not 7"),
+        (None, {}, "row 3 of 4: a question must be a text, a mapping or a DebateRequest, not None"),
+        (["Rum?"], {}, "row 3 of 4: a question must be a text, a mapping or a DebateRequest, not .'Rum"),
+        ({"rounds": 2}, {}, "row 3 of 4: the question lacks its 'topic': the mapping has only 'rounds'"),
+        ({}, {}, "row 3 of 4: the question lacks its 'topic': the mapping is empty"),
+        ({"topic": None}, {}, "row 3 of 4: topic must be a text, not None"),
+        ({"topic": float("nan")}, {}, "row 3 of 4: topic must be a text, not nan"),
+        ({"topic": "  "}, {}, "row 3 of 4: topic"),
+        ({"question": "Rum?"}, {}, "row 3 of 4: a question has the unknown field 'question'.*Did you mean 'topic'"),
+        ({"topic": "Rum?", 7: 1}, {}, "row 3 of 4: a question has the unknown field 7"),
+        ({"topic": "Rum?", "rounds": "two"}, {}, "row 3 of 4: rounds"),
         ("Rum?", {"rounds": 0}, "^rounds"),
         ({"topic": "Rum?", "mode": "duel"}, {}, "row 3 of 4: .*duel"),
         ("Rum?", {"modes": ["duel"]}, "^[^r].*duel"),
     ],
-    ids=["options", "field", "empty", "number", "all rows", "mode", "modes"],
+    ids=[
+        "options",
+        "field",
+        "empty",
+        "number",
+        "none",
+        "list",
+        "no topic",
+        "empty row",
+        "topic none",
+        "topic nan",
+        "blank",
+        "other name",
+        "number as name",
+        "rounds",
+        "all rows",
+        "mode",
+        "modes",
+    ],
 )
 async def test_a_row_that_is_not_valid_is_named_before_the_first_call(row: Any, options: Any, message: str) -> None:
     table, model = table_of(lambda _, __: None)
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(ConfigurationError) as refused:
         await table.debate_many(["Tea or water?", "Milk or water?", row, "Rum or water?"], **options)
+    assert re.search(message, f"{refused.value} {refused.value.hint}", re.DOTALL)
     assert not model.calls

@@ -72,7 +72,7 @@ async def test_it_is_what_is_used():
     with LoopbackServer() as running:
         made = HttpClient("acme")
         await made.send(HttpRequest("POST", running.origin), timeout_s=5)
-        assert type(made._transports.get()).__name__ == "FastTransport"
+        assert type(made._transports.get().transport).__name__ == "FastTransport"
         await made.aclose()
 
 

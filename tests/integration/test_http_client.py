@@ -455,7 +455,7 @@ async def test_a_body_of_your_own_client_that_does_not_close_holds_nobody_up():
 
 async def test_an_idle_pool_that_does_not_close_costs_no_answer(server, client, monkeypatch):
     await client.send(post(server), timeout_s=5)
-    (pools,) = client._transports.get()._shards.values()
+    (pools,) = client._transports.get().transport._shards.values()
     (old,) = pools
     pools.append(transport_module._Shard(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)))
 

@@ -210,7 +210,7 @@ async def test_questions_have_options_of_their_own_and_progress_counts_what_ende
         ({"topics": [{"question": "Tea?"}]}, "question"),
         ({"topics": [{}]}, "topic"),
         ({"topics": [{"topic": "Tea?", "modes": ["delphi"]}]}, "a question has the unknown field 'modes'"),
-        ({"topics": [7]}, "topic: Input should be a valid string"),
+        ({"topics": [7]}, "a question must be a text, a mapping or a DebateRequest, not 7"),
         ({"on_progress": 3}, "on_progress must be a function that is not async"),
         ({"topics": ["Tea?", {"topic": "Milk?", "mode": "nonsense"}]}, "nonsense"),
     ],

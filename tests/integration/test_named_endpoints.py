@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 import roundtable as rt
+from roundtable.api.endpoints import read_endpoints
 from roundtable.errors import ConfigurationError
 from roundtable.providers import chat_model
 from roundtable.settings import Settings
@@ -197,3 +199,44 @@ async def test_a_mistyped_variable_is_refused_and_named(text):
         with pytest.raises(ConfigurationError) as caught:
             await table.debate("Tea?")
     assert "ROUNDTABLE_PROVIDERS" in f"{caught.value} {caught.value.hint}"
+
+
+async def test_a_file_names_endpoints_and_the_environment_their_keys(boxes, tmp_path):
+    one, two = boxes
+    file = tmp_path / "servers.toml"
+    file.write_text(
+        f'[providers.box-a]\nkind = "compatible"\nbase_url = "{one.url}"\n'
+        f'[providers.box-b]\nkind = "compatible"\nbase_url = "{two.url}"\ntimeout_s = 30\n'
+    )
+    settings = _settings(ROUNDTABLE_PROVIDERS=str(file), ROUNDTABLE_BOX_A_API_KEY="key-of-box-a")
+    async with rt.Roundtable(["box-a:m", "box-b:m"], storage="memory://", settings=settings, analyzer="basic") as table:
+        result = await table.debate("Tea or milk?", rounds=1)
+    assert [answer.position for answer in result.rounds[-1].responses] == ["Tea", "Milk"]
+    assert _keys(one) == {"Bearer key-of-box-a"}
+    assert "Bearer key-of-box-a" not in _keys(two)
+    assert read_endpoints([str(file)], "--provider")["box-b"].timeout_s == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[box-a]", "must contain tables of providers"),
+        ("[providers]", "must contain tables of providers"),
+        ("[providers]\nbox-a = 3", "providers.box-a must be a table"),
+        ("[providers.box-a]\nbase_url = 'http://127.0.0.1:1'", "providers.box-a lacks its kind"),
+        ("[providers.box-a]\nkind = 'compatible'\napi_key = 'sk-1'", "ROUNDTABLE_BOX_A_API_KEY"),
+        ("[providers.box-a]\nkind = 'compatible'\nbase_ur = 'x'", "unknown field 'base_ur'.*Did you mean 'base_url'"),
+        ("[providers.box-a", "cannot be read"),
+        (None, "cannot be read"),
+    ],
+    ids=["no providers", "empty", "no table", "no kind", "key", "field", "syntax", "missing"],
+)
+def test_a_file_that_is_not_valid_is_refused_and_says_where(tmp_path, text, message):
+    file = tmp_path / "servers.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_endpoints([str(file)], "--provider")
+    assert "servers.toml" in caught.value.message
+    assert re.search(message, f"{caught.value} {caught.value.hint}")
+    assert "sk-1" not in f"{caught.value} {caught.value.hint}"

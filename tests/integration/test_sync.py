@@ -479,3 +479,45 @@ def test_the_blocking_facade_needs_no_import_of_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "roundtable.sync"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["sync.Roundtable", "debate_sync", "asyncio"])
+def test_a_model_of_the_caller_is_closed_without_warnings(how: str, tmp_path: Path) -> None:
+    """Nobody can close it in the loop of a blocking table; its connections end with the loop."""
+    program = textwrap.dedent(
+        f"""
+        import asyncio, gc
+        import roundtable as rt
+        from roundtable import sync
+        from roundtable.providers import chat_model
+        from roundtable.testing import VendorServer
+
+        def blocking(model):
+            with sync.Roundtable([model, model], storage="memory://", analyzer="basic") as table:
+                return table.debate("Tea?", rounds=1)
+
+        async def waiting(model):
+            async with rt.Roundtable([model, model], storage="memory://", analyzer="basic") as table:
+                return await table.debate("Tea?", rounds=1)
+
+        with VendorServer("compatible", lambda _: {{"position": "Tea"}}) as server:
+            model = chat_model("compatible:m", base_url=server.url)
+            match {how!r}:
+                case "sync.Roundtable":
+                    result = blocking(model)
+                case "debate_sync":
+                    result = rt.debate_sync("Tea?", agents=[model, model], rounds=1)
+                case _:
+                    result = asyncio.run(waiting(model))
+            del model
+            gc.collect()
+        print(result.answer)
+        """
+    )
+    source = Path(roundtable.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(source), "DATABASE_PATH": str(tmp_path / "debates.db")}
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "Tea"
+    assert "ResourceWarning" not in done.stderr

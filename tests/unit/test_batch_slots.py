@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from math import inf
+from typing import Any
+
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
@@ -176,38 +180,156 @@ def test_pauses_follow_the_provider_or_grow() -> None:
 
 
 def turn(attempt: int, error: str, *, stage: str = "answer", slot: int = 0, **facts: object) -> FailedTurn:
-    info = ErrorInfo(name=error, message="no", code="API_NETWORK_ERROR", retryable=True, **facts)  # type: ignore[arg-type]
+    is_retryable = error != "APIAuthError"
+    info = ErrorInfo(name=error, message="no", code="API_NETWORK_ERROR", retryable=is_retryable, **facts)  # type: ignore[arg-type]
     return FailedTurn(
         round=1, stage=stage, slot=slot, attempt=attempt, agent_id="ada", agent_name="Ada", error=info, timestamp=START
     )
 
 
+class Waiter:
+    """A patience, with the waits that it noted."""
+
+    def __init__(self, **options: Any) -> None:
+        self.clock = ManualClock()
+        self.patience = ProviderPatience(**{"clock": self.clock} | options)
+        self.noted: list[float] = []
+
+    async def wait(self, *failed: FailedTurn, stops: bool = False) -> list[FailedTurn]:
+        turns = await self.patience.wait(failed, stops=stops, note=lambda _, seconds: self.noted.append(seconds))
+        return [*turns]
+
+
 @pytest.mark.both_loops
 async def test_each_outage_has_its_own_time() -> None:
-    clock = ManualClock()
-    patience = ProviderPatience(outage_s=100, clock=clock)
+    waiter = Waiter(outage_s=100)
     away = turn(1, "CircuitOpen", retry_after_s=60)
-    assert await patience.wait([away], stops=False)
-    assert not await patience.wait([away], stops=False)
-    assert await patience.wait([turn(1, "CircuitOpen", stage="vote", retry_after_s=60)], stops=False)
-    assert clock.monotonic() == 120
+    assert await waiter.wait(away)
+    assert not await waiter.wait(away)
+    assert await waiter.wait(turn(1, "CircuitOpen", stage="vote", retry_after_s=60))
+    assert waiter.noted == [60, 60]
+
+
+@pytest.mark.both_loops
+@pytest.mark.parametrize("outage_s", [0.5, 1, 10, 45, 59.5, 100])
+async def test_the_waits_of_an_outage_without_a_named_time_add_up_to_exactly_the_time_that_is_allowed(
+    outage_s: float,
+) -> None:
+    waiter = Waiter(outage_s=outage_s)
+    while await waiter.wait(turn(1, "CircuitOpen")):
+        pass
+    assert sum(waiter.noted) == pytest.approx(outage_s)
+    assert not await Waiter(outage_s=0).wait(turn(1, "CircuitOpen"))
+
+
+@pytest.mark.both_loops
+async def test_a_provider_that_asks_for_a_longer_wait_than_allowed_is_not_waited_for_and_a_warning_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refused: set[tuple[str, str]] = set()
+    with caplog.at_level(logging.INFO, "roundtable.engine"):
+        for _ in range(2):
+            waiter = Waiter(outage_s=30, refused=refused)
+            away = turn(1, "CircuitOpen", provider="acme", retry_after_s=60)
+            assert not waiter.patience.will_wait(away, inf)
+            assert await waiter.wait(away) == []
+            assert waiter.noted == []
+    (warning,) = caplog.records
+    assert warning.levelname == "WARNING"
+    assert warning.getMessage().startswith(
+        "a debate goes on without waiting for acme, which takes no call for another 60 s: that is longer than "
+        "outage_s=30 allows (API_NETWORK_ERROR). Raise outage_s, or"
+    )
+
+
+@pytest.mark.both_loops
+async def test_a_provider_that_asks_for_too_long_a_wait_does_not_take_the_waits_of_the_others_away() -> None:
+    waiter = Waiter(outage_s=30)
+    near, far = turn(1, "CircuitOpen", retry_after_s=5), turn(1, "CircuitOpen", retry_after_s=600, slot=1)
+    assert await waiter.wait(near, far) == [near]
+    assert waiter.noted == [5]
+
+
+@pytest.mark.both_loops
+async def test_long_waits_are_logged_at_growing_intervals(caplog: pytest.LogCaptureFixture) -> None:
+    waiter = Waiter(outage_s=600)
+    with caplog.at_level(logging.INFO, "roundtable.engine"):
+        while await waiter.wait(turn(1, "CircuitOpen", provider="acme")):
+            pass
+    texts = [record.getMessage().partition(", so that")[0] for record in caplog.records]
+    assert texts == [
+        "the debate waits 1 s for acme",
+        "the debate waits 30 s for acme, 31 s so far",
+        "the debate waits 30 s for acme, 2 min so far",
+        "the debate waits 30 s for acme, 5 min so far",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failed", "left_s", "wait_for", "waits"),
+    [
+        (turn(1, "APINetworkError"), 9, "all", True),
+        (turn(2, "APINetworkError"), 9, "all", False),
+        (turn(1, "APINetworkError"), 2, "all", False),
+        (turn(1, "APINetworkError"), 9, "quorum", False),
+        (turn(1, "APINetworkError"), 9, "none", False),
+        (turn(7, "CircuitOpen"), 9, "all", True),
+        (turn(1, "CircuitOpen", retry_after_s=10), 9, "all", False),
+        (turn(1, "AgentError"), 9, "all", True),
+        (turn(1, "APIAuthError"), 9, "all", False),
+    ],
+    ids=["first", "second", "no time", "quorum", "none", "outage", "long outage", "useless", "key"],
+)
+@pytest.mark.both_loops
+async def test_what_follows_a_failed_turn_is_known_when_it_fails(
+    failed: FailedTurn, left_s: float, wait_for: Any, *, waits: bool
+) -> None:
+    waiter = Waiter(wait_for=wait_for)
+    assert waiter.patience.will_wait(failed, left_s) == waits
+    if wait_for == "all" and failed.error.retryable:
+        with anyio.fail_after(left_s):
+            assert bool(await waiter.wait(failed)) == waits
+
+
+@pytest.mark.both_loops
+async def test_a_wait_that_is_cancelled_is_noted() -> None:
+    waiter = Waiter(clock=StoppedClock(), outage_s=600)
+    async with anyio.create_task_group() as group:
+        group.start_soon(waiter.wait, turn(1, "CircuitOpen"))
+        await waiter.patience._clock.begun.wait()
+        group.cancel_scope.cancel()
+    assert waiter.noted == [7.0]
 
 
 @pytest.mark.both_loops
 async def test_a_turn_gets_its_second_chance_even_if_the_outage_of_another_lasts_too_long() -> None:
-    patience = ProviderPatience(outage_s=10, clock=ManualClock())
+    waiter = Waiter(outage_s=10)
     away, other = turn(1, "CircuitOpen", retry_after_s=60), turn(1, "APINetworkError", slot=1)
-    retake = await patience.wait([away, other], stops=False)
-    assert retake == ([other], 2.0)
-    assert await patience.wait([away, other.model_copy(update={"attempt": 2})], stops=False) is None
+    assert await waiter.wait(away, other) == [other]
+    assert waiter.noted == [2.0]
+    assert await waiter.wait(away, other.model_copy(update={"attempt": 2})) == []
 
 
 @pytest.mark.both_loops
 async def test_pauses_grow_anew_after_a_breaker_that_named_its_time() -> None:
-    patience = ProviderPatience(clock=ManualClock())
+    waiter = Waiter()
     tested, is_open = turn(1, "CircuitOpen"), turn(1, "CircuitOpen", retry_after_s=60)
-    retakes = [await patience.wait([failed], stops=False) for failed in (tested, tested, is_open, tested, tested)]
-    assert [retake and retake.seconds for retake in retakes] == [1, 2, 60, 1, 2]
+    for failed in (tested, tested, is_open, tested, tested):
+        assert await waiter.wait(failed)
+    assert waiter.noted == [1, 2, 60, 1, 2]
+
+
+class StoppedClock(ManualClock):
+    """A clock whose sleep takes seven seconds and never ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = anyio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.move(7.0)
+        self.begun.set()
+        await anyio.sleep_forever()
 
 
 class FullTable:
@@ -227,22 +349,21 @@ class FullTable:
 
 @pytest.mark.both_loops
 async def test_time_in_the_queue_is_not_time_of_the_outage() -> None:
-    clock = ManualClock()
-    seat = FullTable(clock)
-    patience = ProviderPatience(outage_s=130, clock=clock, seat=seat)
+    seat = FullTable(ManualClock())
+    waiter = Waiter(outage_s=130, clock=seat.clock, seat=seat)
     away = turn(1, "CircuitOpen", retry_after_s=60)
     for _ in range(2):
-        assert await patience.wait([away], stops=False) == ([away], 60.0)
-    assert await patience.wait([away], stops=False) is None
+        assert await waiter.wait(away) == [away]
+    assert await waiter.wait(away) == []
+    assert waiter.noted == [60, 60]
     assert seat.within == [float("inf")] * 2
 
 
 @pytest.mark.both_loops
 async def test_a_debate_leaves_half_of_the_time_before_its_deadline_for_its_turns() -> None:
     seat = FullTable(ManualClock())
-    patience = ProviderPatience(clock=seat.clock, seat=seat)
     with anyio.fail_after(100):
-        await patience.wait([turn(1, "CircuitOpen", retry_after_s=60)], stops=False)
+        await Waiter(clock=seat.clock, seat=seat).wait(turn(1, "CircuitOpen", retry_after_s=60))
     assert seat.within == [pytest.approx(50, abs=5)]
 
 

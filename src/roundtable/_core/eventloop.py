@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import signal
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
 from threading import Thread, current_thread, main_thread
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import anyio
+import sniffio
 from anyio import Event
 from anyio.lowlevel import current_token
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskStatus
 
 __all__ = [
+    "ClosedWithLoop",
     "Loop",
     "PerLoop",
     "as_exception",
@@ -202,6 +204,39 @@ class PerLoop(Generic[T]):
 
 def _do_nothing() -> None:
     """Do nothing."""
+
+
+async def _closing(close: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+    try:
+        yield
+    finally:
+        await close()
+
+
+class ClosedWithLoop:
+    """Closes something when its asyncio loop ends, or when this object is dropped while the loop runs.
+
+    asyncio ends the asynchronous generators of a loop before the loop, and a dropped one in a task of its loop. Trio
+    warns about generators that are dropped, so on other loops only `aclose` closes.
+
+    Args:
+        close: Closes the thing, in the running event loop.
+    """
+
+    def __init__(self, close: Callable[[], Awaitable[None]]) -> None:
+        self._close = close
+        self._generator: AsyncGenerator[None] | None = None
+        if sniffio.current_async_library() == "asyncio":
+            self._generator = _closing(close)
+            with suppress(StopIteration):  # the first step waits for nothing
+                self._generator.asend(None).send(None)
+
+    async def aclose(self) -> None:
+        """Close the thing now; idempotent."""
+        if self._generator is None:
+            await self._close()
+        else:
+            await self._generator.aclose()
 
 
 async def on_thread(

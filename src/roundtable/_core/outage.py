@@ -1,4 +1,4 @@
-"""How outages are logged: once, at growing intervals, and when they are over."""
+"""How outages are reported: once, at growing intervals, and when they are over."""
 
 from __future__ import annotations
 
@@ -8,10 +8,37 @@ from typing import Final
 
 from roundtable._core.words import duration
 
-__all__ = ["Outage"]
+__all__ = ["Outage", "Reminders"]
 
 _SHORTEST_INTERVAL_S: Final = 60.0
 _LONGEST_INTERVAL_S: Final = 3600.0
+
+
+class Reminders:
+    """When something that lasts is reported again: after a while, then after a minute, two minutes, four minutes ...
+
+    Args:
+        after_s: Seconds until the first report; what ends earlier is not reported.
+
+    Example:
+        >>> reminders = Reminders(10.0)
+        >>> [passed_s for passed_s in range(0, 300, 5) if reminders.is_due(passed_s)]
+        [10, 70, 140, 280]
+    """
+
+    def __init__(self, after_s: float = 0.0) -> None:
+        self._next_s = after_s
+
+    def is_due(self, passed_s: float) -> bool:
+        """Check whether a report is due, at least once an hour; if so, the next one is due later.
+
+        Args:
+            passed_s: Seconds since the beginning.
+        """
+        if passed_s < self._next_s:
+            return False
+        self._next_s = passed_s + min(max(passed_s, _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
+        return True
 
 
 class Outage:
@@ -37,7 +64,7 @@ class Outage:
         self._level = level
         self._patience_s = patience_s
         self._since_s: float | None = None
-        self._next_s = 0.0
+        self._reminders = Reminders()
         self._is_logged = False
 
     def failed(self, reason: str) -> None:
@@ -48,15 +75,14 @@ class Outage:
         """
         now = time.monotonic()
         if self._since_s is None:
-            self._since_s, self._next_s, self._is_logged = now, self._patience_s, False
+            self._since_s, self._reminders, self._is_logged = now, Reminders(self._patience_s), False
         passed_s = now - self._since_s
-        if passed_s < self._next_s:
+        if not self._reminders.is_due(passed_s):
             self._log.debug("%s: %s", self._away, reason)
             return
         for_ = f" ({duration(passed_s)} so far)" if self._is_logged else ""
         self._log.log(self._level, "%s%s: %s", self._away, for_, reason)
         self._is_logged = True
-        self._next_s = passed_s + min(max(passed_s, _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
 
     def ended(self) -> None:
         """Report that an attempt succeeded; this does nothing unless an outage was logged."""

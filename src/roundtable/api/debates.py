@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
     from roundtable.engine import Adoption, DebateRun
-    from roundtable.engine.patience import Patience
+    from roundtable.engine.patience import Patience, WaitFor
     from roundtable.engine.synthesis import Writer
     from roundtable.gateway import Gateway
     from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
@@ -285,11 +285,11 @@ class Debates:
         """Gateway of all model calls."""
         return self._wiring.models.gateway
 
-    def patience(self, *, complete_rounds: bool, outage_s: float) -> Patience | None:
-        """Check the arguments; return the patience of a debate whose rounds wait for all agents, or `None`."""
-        settings = BatchPatience(complete_rounds, outage_s)
+    def patience(self, *, wait_for: WaitFor, outage_s: float) -> Patience:
+        """Check the arguments; return the patience of a single debate."""
+        settings = BatchPatience(wait_for, outage_s)
         settings.check()
-        return settings.of_debate(self.gateway) if complete_rounds else None
+        return settings.of_debate(self.gateway)
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate; see `Roundtable.describe`."""

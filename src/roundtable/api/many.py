@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from anyio import create_task_group, current_time, sleep
+from anyio import create_task_group, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from roundtable._core.functions import reporter
-from roundtable._core.words import shortened
+from roundtable._core.arguments import unknown_name_hint
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
@@ -25,12 +24,12 @@ from roundtable.api.checks import (
     check_whole,
 )
 from roundtable.api.debates import finish
+from roundtable.api.progress import ProgressCount
 from roundtable.api.slots import BatchPatience, DebateSeat, Slots
 from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.stages import error_from_info, error_info
-from roundtable.types import Usage
 from roundtable.types.attachments import read_attachments
 from roundtable.types.base import first_error
 from roundtable.types.request import DebateRequest
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from roundtable.engine import DebateRun
     from roundtable.engine.patience import Patience
     from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import Budget, ErrorInfo, JsonValue
+    from roundtable.types import Budget, JsonValue
 
 __all__ = [
     "BUSY_PAUSE_S",
@@ -61,7 +60,11 @@ logger: logging.Logger = logging.getLogger("roundtable.api")
 T = TypeVar("T")
 
 _MOST: Final = 1000
-_CAUSE_CHARS: Final = 80
+_TOPIC_NAMES: Final = frozenset({"question", "questions", "prompt", "text", "query", "title", "topics"})
+"""Names under which data sets have what is a topic here."""
+_ROW_HINT: Final = (
+    f"Write a question as a text, or as a mapping with 'topic' and options: {', '.join(DebateRequest.model_fields)}."
+)
 BUSY_PAUSE_S: Final = 1.0
 """Seconds between two attempts to run a session that another process runs."""
 
@@ -82,10 +85,20 @@ async def run_jobs(jobs: Sequence[Callable[[], Awaitable[T]]], *, at_once: int) 
     return await run_in_slots([partial(run, job) for job in jobs], Slots(at_once, adapts=False))
 
 
-async def run_in_slots(jobs: Sequence[Callable[[DebateSeat], Awaitable[T]]], slots: Slots) -> list[T]:
+async def run_in_slots(
+    jobs: Sequence[Callable[[DebateSeat], Awaitable[T]]],
+    slots: Slots,
+    *,
+    beside: Callable[[], Awaitable[object]] | None = None,
+) -> list[T]:
     """Run all jobs like `run_jobs`, each with the seat that it may leave during a wait.
 
     At most `slots.most` jobs wait without a slot, so that a long wait does not start all jobs.
+
+    Args:
+        jobs: The jobs.
+        slots: Their slots.
+        beside: Runs beside the jobs, and is cancelled when they have ended; raises nothing.
     """
     results: dict[int, T] = {}
     errors: list[Exception | KeyboardInterrupt | SystemExit] = []
@@ -108,9 +121,13 @@ async def run_in_slots(jobs: Sequence[Callable[[DebateSeat], Awaitable[T]]], slo
         finally:
             seat.leave()
 
-    async with create_task_group() as group:
-        for _ in range(min(2 * slots.most, len(jobs))):
-            group.start_soon(work)
+    async with create_task_group() as side:
+        if beside is not None:
+            side.start_soon(beside)
+        async with create_task_group() as group:
+            for _ in range(min(2 * slots.most, len(jobs))):
+                group.start_soon(work)
+        side.cancel_scope.cancel()
     if errors:
         raise errors[0]
     return [results[index] for index in range(len(jobs))]
@@ -180,16 +197,16 @@ class ManyDebates:
         if self.on is not None:
             return await self._run_on_queue(self.on, requested, ids)
         slots = Slots(self.concurrency, adapts=self.patience.adapt)
-        count = _Count(len(requested), self.on_progress, slots)
+        count = ProgressCount(len(requested), self.on_progress, slots, debates.gateway.clock)
         jobs = [
             partial(self._debate, debates, debate, session_id, count)
             for debate, session_id in zip(requested, ids, strict=True)
         ]
         with slots.follow(debates.gateway):
-            return await run_in_slots(jobs, slots)
+            return await run_in_slots(jobs, slots, beside=count.remind)
 
     async def _debate(
-        self, debates: Debates, asked: _Debate, session_id: str | None, count: _Count, seat: DebateSeat
+        self, debates: Debates, asked: _Debate, session_id: str | None, count: ProgressCount, seat: DebateSeat
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
         runs: list[DebateRun] = []
@@ -273,12 +290,13 @@ class ManyDebates:
             fields = {"topic": question.topic, **question.given_options()}
         elif isinstance(question, Mapping):
             fields = dict(question)
-            if unknown := [name for name in fields if name not in DebateRequest.model_fields]:
-                hint = f"Write a question as text, or as a mapping with: {', '.join(DebateRequest.model_fields)}."
-                raise ConfigurationError(f"a question has the unknown field {unknown[0]!r}", hint=hint)
-        else:
+            _check_fields(fields)
+        elif isinstance(question, str):
             fields = {"topic": question}
-        topic = fields.pop("topic", None)
+        else:
+            msg = f"a question must be a text, a mapping or a DebateRequest, not {question!r:.80}"
+            raise ConfigurationError(msg, hint=_ROW_HINT)
+        topic = fields.pop("topic")
         modes = [fields.pop("mode")] if "mode" in fields else self.modes
         return [
             _Debate(
@@ -315,14 +333,14 @@ class ManyResumes:
         check_deadline(self.deadline_s)
         unfinished = {index: outcome for index, outcome in enumerate(self.held) if _is_unfinished(outcome)}
         slots = Slots(self.concurrency, adapts=self.patience.adapt)
-        count = _Count(len(unfinished), self.on_progress, slots)
+        count = ProgressCount(len(unfinished), self.on_progress, slots, debates.gateway.clock)
         jobs = [partial(self._continue, debates, outcome, count) for outcome in unfinished.values()]
         with slots.follow(debates.gateway):
-            ended = dict(zip(unfinished, await run_in_slots(jobs, slots), strict=True))
+            ended = dict(zip(unfinished, await run_in_slots(jobs, slots, beside=count.remind), strict=True))
         return [ended.get(index, outcome) for index, outcome in enumerate(self.held)]
 
     async def _continue(
-        self, debates: Debates, before: DebateResult | FailedDebate, count: _Count, seat: DebateSeat
+        self, debates: Debates, before: DebateResult | FailedDebate, count: ProgressCount, seat: DebateSeat
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
         session_id = before.session_id or ""
@@ -367,6 +385,25 @@ class ManyResumes:
                 return current
 
 
+def _check_fields(fields: Mapping[str, object]) -> None:
+    """Check the names of the fields of a question, and that it has a topic.
+
+    Raises:
+        ConfigurationError: A field is unknown, or the topic is missing.
+    """
+    known = DebateRequest.model_fields
+    unknown = next((name for name in fields if name not in known), None)
+    if unknown is not None:
+        is_topic = "topic" not in fields and str(unknown).casefold() in _TOPIC_NAMES
+        hint = "Did you mean 'topic'?" if is_topic else unknown_name_hint(str(unknown), known)
+        raise ConfigurationError(f"a question has the unknown field {unknown!r}", hint=hint or _ROW_HINT)
+    if "topic" not in fields:
+        others = f"has only {', '.join(map(repr, fields))}" if fields else "is empty"
+        raise ConfigurationError(f"the question lacks its 'topic': the mapping {others}", hint=_ROW_HINT)
+    if not isinstance(fields["topic"], str):
+        raise ConfigurationError(f"topic must be a text, not {fields['topic']!r:.80}", hint=_ROW_HINT)
+
+
 def _is_unfinished(outcome: DebateResult | FailedDebate) -> bool:
     """Check whether a debate can be continued without further information from its caller."""
     if isinstance(outcome, FailedDebate):
@@ -381,78 +418,6 @@ def _check_batch(concurrency: int, on_error: str, on_progress: object) -> None:
     if on_error not in ("record", "raise"):
         raise ConfigurationError(f"on_error must be 'record' or 'raise', not {on_error!r}")
     check_progress(on_progress)
-
-
-class _Count:
-    """Counts debates as they end and wait, and reports the progress."""
-
-    def __init__(self, total: int, on_progress: Callable[[Progress], None] | None, slots: Slots) -> None:
-        self._total = total
-        self._on_progress = None if on_progress is None else reporter("on_progress", on_progress, logger)
-        self._begun = current_time()
-        self._slots = slots
-        self._ended = self._failed = self._stored = 0
-        self._usage = Usage()
-        self._waits: dict[DebateSeat, tuple[float, ErrorInfo]] = {}
-        self._causes: set[tuple[str | None, str]] = set()
-
-    def follow(self, seat: DebateSeat) -> None:
-        """Report when the debate of a seat begins to wait, and when it continues."""
-
-        def note(wait: tuple[float, ErrorInfo] | None) -> None:
-            if wait is not None:
-                self._waits[seat] = wait
-                self._log(*wait)
-            elif self._waits.pop(seat, None) is None:
-                return
-            self._report(has_ended=False)
-
-        seat.on_change = note
-
-    def add(self, outcome: DebateResult | FailedDebate, seat: DebateSeat, *, ran: bool = True) -> None:
-        """Count a debate that has ended; `ran` states whether any of it ran in this call."""
-        self._waits.pop(seat, None)  # a request to pause or stop ends a debate during its wait
-        self._ended += 1
-        self._stored += not ran
-        if isinstance(outcome, FailedDebate):
-            self._failed += 1
-        result = outcome.partial if isinstance(outcome, FailedDebate) else outcome
-        if result is not None:
-            self._usage += result.usage
-        self._report()
-
-    def _log(self, seconds: float, error: ErrorInfo) -> None:
-        """Log the first wait for each cause."""
-        cause = error.provider, error.code
-        if cause not in self._causes:
-            self._causes.add(cause)
-            logger.info("a debate waits %.0f s for its provider, and others may too: %s", seconds, error.message)
-
-    def _report(self, *, has_ended: bool = True) -> None:
-        if self._on_progress is None:
-            return
-        waits = self._waits.values()
-        self._on_progress(
-            Progress(
-                ended=self._ended,
-                total=self._total,
-                failed=self._failed,
-                stored=self._stored,
-                waiting=len(waits),
-                waiting_for=_cause_text(error for _, error in waits),
-                wait_s=max((seconds for seconds, _ in waits), default=0.0),
-                has_ended=has_ended,
-                at_once=self._slots.at_once,
-                usage=self._usage,
-                elapsed_s=current_time() - self._begun,
-            )
-        )
-
-
-def _cause_text(errors: Iterable[ErrorInfo]) -> str | None:
-    """Return the most frequent cause of waits in words; `None` if nothing waits."""
-    causes = Counter(f"{error.provider}: {error.message}" if error.provider else error.message for error in errors)
-    return shortened(causes.most_common(1)[0][0], _CAUSE_CHARS) if causes else None
 
 
 async def _once_free(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 import anyio
 
 from roundtable.api.checks import check_flag
-from roundtable.engine.patience import OUTAGE_S, ProviderPatience, check_outage
+from roundtable.engine.patience import OUTAGE_S, ProviderPatience, WaitFor, check_outage
+from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -152,12 +153,14 @@ class DebateSeat:
 class BatchPatience:
     """How the debates of a batch wait for their providers."""
 
-    complete_rounds: bool = True
-    """Whether a round waits for every agent; if not, a debate waits only where it could not continue."""
+    wait_for: WaitFor = "all"
+    """Which agents a round waits for if their providers fail."""
     outage_s: float = OUTAGE_S
     """Most seconds that a debate waits in each outage."""
     adapt: bool = True
     """Whether the number of debates at the same time adapts to the providers."""
+    refused: set[tuple[str, str]] = field(default_factory=set, compare=False)
+    """Providers and causes of waits that were refused as too long and logged."""
 
     def check(self) -> None:
         """Check the settings.
@@ -165,7 +168,9 @@ class BatchPatience:
         Raises:
             ConfigurationError: A setting is not valid.
         """
-        check_flag("complete_rounds", self.complete_rounds)
+        if self.wait_for not in get_args(WaitFor):
+            names = ", ".join(get_args(WaitFor))
+            raise ConfigurationError(f"unknown value of wait_for: {self.wait_for!r}; choose one of {names}")
         check_outage(self.outage_s)
         check_flag("adapt", self.adapt)
 
@@ -173,7 +178,8 @@ class BatchPatience:
         """Return the patience of one debate."""
         return ProviderPatience(
             outage_s=self.outage_s,
-            complete_rounds=self.complete_rounds,
+            wait_for=self.wait_for,
             seat=seat,
             clock=gateway.clock,
+            refused=self.refused,
         )

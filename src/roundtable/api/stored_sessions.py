@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
     from roundtable.api.runs import DebateHandle, Prepared
+    from roundtable.engine.patience import WaitFor
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import RecoveredSession
@@ -94,7 +95,7 @@ class StoredSessions(ABC):
         budget: Budget | None = None,
         deadline_s: float | None = None,
         on_change: OnChange = "error",
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
     ) -> DebateHandle:
         """Continue a stored session in the background, while the table is entered.
@@ -109,8 +110,9 @@ class StoredSessions(ABC):
             budget: As for `resume`.
             deadline_s: As for `debate`.
             on_change: As for `resume`.
-            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
-            outage_s: Most seconds that the debate waits in each outage.
+            wait_for: Which agents a round waits for if their providers fail: `all`, `quorum` or `none`, as for
+                `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage, as for `debate_many`.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `extend` and
@@ -132,7 +134,7 @@ class StoredSessions(ABC):
             (1, 2)
         """
         begin = self._starter("start_resume")
-        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        patience = self._debates.patience(wait_for=wait_for, outage_s=outage_s)
         prepared = await self._debates.prepare_resume(
             session_id,
             rounds=rounds,
@@ -287,7 +289,7 @@ class StoredSessions(ABC):
         at_round: int,
         step: bool = False,
         context_results: Sequence[ContextResult] = (),
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
         **changes: Unpack[DebateOptions],
     ) -> DebateHandle:
@@ -301,8 +303,9 @@ class StoredSessions(ABC):
             at_round: Last round that both sessions share; 0 shares only the question.
             step: Whether to run only one round; `start_resume` runs the next round.
             context_results: As for `fork`.
-            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
-            outage_s: Most seconds that the debate waits in each outage.
+            wait_for: Which agents a round waits for if their providers fail: `all`, `quorum` or `none`, as for
+                `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage, as for `debate_many`.
             changes: As for `fork`.
 
         Raises:
@@ -326,7 +329,7 @@ class StoredSessions(ABC):
             ([1, 2], 2)
         """
         begin = self._starter("start_fork")
-        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        patience = self._debates.patience(wait_for=wait_for, outage_s=outage_s)
         return begin(
             await self._debates.prepare_fork(
                 session_id, at_round, context_results, changes, step=step, patience=patience

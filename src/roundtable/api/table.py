@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.table_options import SeatLike
     from roundtable.api.tools import ToolLike
+    from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
@@ -310,7 +311,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         session_id: str,
         topic: str,
         *,
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
         **options: Unpack[DebateOptions],
     ) -> DebateResult:
@@ -323,8 +324,9 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             session_id: Id of the session, such as the id of a job: 1 to 200 characters, without slashes and
                 backslashes.
             topic: The question.
-            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
-            outage_s: Most seconds that the debate waits in each outage.
+            wait_for: Which agents a round waits for if their providers fail: `all`, `quorum` or `none`, as for
+                `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage, as for `debate_many`.
             options: Options, as for `debate`. They apply when the session begins. Later calls use the options stored in
                 the session, except for `budget` and `deadline_s`. If the session began with agents or a mode as
                 objects, pass them again after a restart; they are used again.
@@ -347,7 +349,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             ('job-17', True)
         """
         await self._load(options.get("agents"))
-        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        patience = self._debates.patience(wait_for=wait_for, outage_s=outage_s)
         return await self._debates.debate_once(session_id, topic, patience=patience, **options)
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
@@ -377,7 +379,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         name: str | None = None,
         on: DebateQueue | None = None,
         on_progress: Callable[[Progress], None] | None = None,
-        complete_rounds: bool = True,
+        wait_for: WaitFor = "all",
         outage_s: float = 600.0,
         adapt: bool = True,
         **options: Unpack[DebateOptions],
@@ -409,9 +411,11 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
                 are plain data.
             on_progress: Plain function, called whenever a debate has ended, begins to wait or continues;
                 `roundtable.bench.print_progress` shows a line. A function that raises an error is not called again.
-            complete_rounds: Whether a round waits for every agent. With `False`, a round goes on without an agent
-                whose provider fails, and a debate waits only where too few agents are left.
-            outage_s: Most seconds that a debate waits in each outage, at least 0.
+            wait_for: Which agents a round waits for if their providers fail: `all` of them; only as many as the debate
+                needs to continue (`quorum`); or `none`, so that it goes on at once without those that failed.
+            outage_s: Most seconds that a debate waits in each outage, at least 0; never longer. If a provider asks for
+                a longer wait, the debate goes on at once, and a warning is logged: an open circuit breaker takes no
+                call for 60 seconds, unless `ProviderConfig.breaker` sets its `recovery_s`.
             adapt: Whether the number of concurrent debates is halved when a provider answers that there are too many
                 calls, and grows again up to `concurrency`. `Progress.at_once` shows it.
             options: Options of all debates, as for `debate`, without `mode`.
@@ -446,7 +450,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             on=on,
             on_progress=on_progress,
             options=options,
-            patience=BatchPatience(complete_rounds, outage_s, adapt),
+            patience=BatchPatience(wait_for, outage_s, adapt),
         )
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
@@ -459,7 +463,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         concurrency: int = 8,
         on_error: OnError = "record",
         on_progress: Callable[[Progress], None] | None = None,
-        complete_rounds: bool = True,
+        wait_for: WaitFor = "all",
         outage_s: float = 600.0,
         adapt: bool = True,
     ) -> Results:
@@ -477,7 +481,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             concurrency: Maximum number of concurrent debates, 1 to 1000.
             on_error: What to do when a debate fails, as for `debate_many`.
             on_progress: Plain function, called as for `debate_many`; `total` is the number of debates that continue.
-            complete_rounds: As for `debate_many`.
+            wait_for: As for `debate_many`.
             outage_s: As for `debate_many`.
             adapt: As for `debate_many`.
 
@@ -509,7 +513,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             concurrency=concurrency,
             on_error=on_error,
             on_progress=on_progress,
-            patience=BatchPatience(complete_rounds, outage_s, adapt),
+            patience=BatchPatience(wait_for, outage_s, adapt),
         )
         return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
 
@@ -545,7 +549,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         topic: str,
         *,
         step: bool = False,
-        complete_rounds: bool = False,
+        wait_for: WaitFor = "none",
         outage_s: float = 600.0,
         **options: Unpack[DebateOptions],
     ) -> DebateHandle:
@@ -556,14 +560,15 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         Args:
             topic: The question.
             step: Whether to run only the first round; `start_resume` runs the next round.
-            complete_rounds: Whether a round waits for agents whose providers fail, as in `debate_many`.
-            outage_s: Most seconds that the debate waits in each outage.
+            wait_for: Which agents a round waits for if their providers fail: `all`, `quorum` or `none`, as for
+                `debate_many`.
+            outage_s: Most seconds that the debate waits in each outage, as for `debate_many`.
 
         Raises:
             ConfigurationError: The table was not entered with `async with`, or for the same reasons as in `debate`.
         """
         begin = self._starter("start")
-        patience = self._debates.patience(complete_rounds=complete_rounds, outage_s=outage_s)
+        patience = self._debates.patience(wait_for=wait_for, outage_s=outage_s)
         return begin(await self._debates.prepare(topic, step=step, patience=patience, **options))
 
     def _starter(self, method: str) -> Callable[[Prepared], DebateHandle]:

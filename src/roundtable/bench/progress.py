@@ -15,14 +15,14 @@ __all__ = ["print_progress", "progress_line"]
 _LOG_STEPS: Final = 20
 """Number of lines that a log gets in total."""
 _FAST: Final = 10
-_LONG_WAIT_S: Final = 10.0
 
 
 def print_progress(progress: Progress) -> None:
     """Write the progress to standard error: one line that changes or, in a log, a new line after every 5 %.
 
-    Pass this function as `on_progress` to `run_study` or `Roundtable.debate_many`. A log also gets a line when a debate
-    begins to wait for ten seconds or longer and no other debate waits.
+    Pass this function as `on_progress` to `run_study` or `Roundtable.debate_many`. A log also gets a line when debates
+    have waited for ten seconds for one cause, or will, and further lines after a minute, two minutes, four minutes and
+    so on.
     """
     stream, is_last = sys.stderr, progress.ended == progress.total
     # Jupyter handles a carriage return like a terminal, but `isatty` of its stream is false.
@@ -37,7 +37,7 @@ def print_progress(progress: Progress) -> None:
 def _is_logged(progress: Progress) -> bool:
     """Check whether a log gets a line."""
     if not progress.has_ended:
-        return progress.waiting == 1 and progress.wait_s >= _LONG_WAIT_S
+        return progress.is_wait_news
     ended, total = progress.ended, progress.total
     return ended == total or ended * _LOG_STEPS // total > (ended - 1) * _LOG_STEPS // total
 
@@ -51,6 +51,9 @@ def progress_line(progress: Progress) -> str:
         '20 of 60 debates, 1 failed, 0 calls, 0.67 a second, 1 min left'
         >>> progress_line(Progress(ended=0, total=2, elapsed_s=9.0, waiting=2, waiting_for="acme: could not connect"))
         '0 of 2 debates, 0 calls, 9 s so far, 2 waiting for acme: could not connect'
+        >>> waits = {"waiting": 2, "waiting_for": "acme: could not connect", "waited_s": 120.0, "wait_left_s": 30.0}
+        >>> progress_line(Progress(ended=0, total=2, elapsed_s=150.0, **waits))
+        '0 of 2 debates, 0 calls, 2 min so far, 2 waiting for acme: could not connect (2 min so far, next try in 30 s)'
     """
     parts = [f"{progress.ended:,} of {counted(progress.total, 'debate')}"]
     parts += [f"{progress.failed:,} failed"] if progress.failed else []
@@ -58,8 +61,7 @@ def progress_line(progress: Progress) -> str:
     parts.append(counted(progress.usage.calls, "call"))
     if progress.usage.known_cost_usd:
         parts.append(f"{progress.usage.known_cost_usd:.2f} USD")
-    if progress.elapsed_s > 0 and progress.ran > 0:
-        rate = progress.ran / progress.elapsed_s
+    if (rate := progress.per_second) is not None:
         parts.append(f"{rate:,.0f} a second" if rate >= _FAST else f"{rate:.2g} a second")
     left_s = progress.left_s
     if left_s:
@@ -67,5 +69,12 @@ def progress_line(progress: Progress) -> str:
     else:
         parts.append(f"{duration(progress.elapsed_s)} {'in all' if progress.ended == progress.total else 'so far'}")
     if progress.waiting:
-        parts.append(f"{progress.waiting:,} waiting for {progress.waiting_for}")
+        parts.append(f"{progress.waiting:,} waiting for {progress.waiting_for}{_wait_times(progress)}")
     return ", ".join(parts)
+
+
+def _wait_times(progress: Progress) -> str:
+    """Return how long debates have waited, and when they try again; empty if neither is worth telling."""
+    times = [f"{duration(progress.waited_s)} so far"] if progress.waited_s >= 1 else []
+    times += [f"next try in {duration(progress.wait_left_s)}"] if progress.wait_left_s else []
+    return f" ({', '.join(times)})" if times else ""

@@ -22,6 +22,7 @@ from roundtable._core.functions import is_async, reporter
 from roundtable._core.words import quoted, shortened
 from roundtable.api.checks import check_job_name, check_list, check_progress, check_whole
 from roundtable.api.many import run_in_slots
+from roundtable.api.progress import Cause, WaitNews
 from roundtable.api.slots import BatchPatience, Slots
 from roundtable.bench.arms import Extract, Reader, StudyAnswer, answers_of, extract_last, read_option
 from roundtable.bench.experiments import read_data
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from roundtable.api.many import DebateQueue
     from roundtable.api.options import DebateOptions
     from roundtable.bench.report import StudyReport
+    from roundtable.engine.patience import WaitFor
     from roundtable.protocols import KeyValue
     from roundtable.types import JsonObject, JsonValue
 
@@ -155,7 +157,7 @@ class _Study:
             on=self.on,
             concurrency=self.concurrency,
             on_progress=on_progress,
-            complete_rounds=self.patience.complete_rounds,
+            wait_for=self.patience.wait_for,
             outage_s=self.patience.outage_s,
             adapt=False,  # the study adapts the number of questions
         )
@@ -198,6 +200,7 @@ class _Total:
         self._slots = slots
         self._begun = current_time()
         self._parts: list[Progress] = []
+        self._news = WaitNews()
 
     def part(self) -> Callable[[Progress], None]:
         """Return the function to which one part of the study reports its progress."""
@@ -206,24 +209,49 @@ class _Total:
 
         def report(progress: Progress) -> None:
             self._parts[number] = progress
+            elapsed_s = current_time() - self._begun
+            waits = self._waits(progress, elapsed_s)
             self._show(
                 Progress(
                     ended=sum(part.ended for part in self._parts),
                     total=self._total,
                     failed=sum(part.failed for part in self._parts),
                     stored=sum(part.stored for part in self._parts),
-                    waiting=sum(part.waiting for part in self._parts),
-                    waiting_for=progress.waiting_for
-                    or next(filter(None, (part.waiting_for for part in self._parts)), None),
-                    wait_s=max(part.wait_s for part in self._parts),
                     has_ended=progress.has_ended,
                     at_once=None if self._slots is None else self._slots.at_once,
                     usage=sum((part.usage for part in self._parts), Usage()),
-                    elapsed_s=current_time() - self._begun,
+                    elapsed_s=elapsed_s,
+                    worked_s=self._worked_s(elapsed_s),
+                    **waits,
                 )
             )
 
         return report
+
+    def _waits(self, latest: Progress, elapsed_s: float) -> dict[str, Any]:
+        """Return the fields about waits; the cause is the one of the latest part that waits."""
+        waiting = [part for part in (latest, *self._parts) if part.waiting]
+        if not waiting:
+            return {}
+        part = waiting[0]
+        cause = Cause(part.waiting_provider, part.waiting_code or "")
+        state = self._news.note(cause, elapsed_s, part.wait_left_s or 0.0)
+        return {
+            "waiting": sum(part.waiting for part in self._parts),
+            "waiting_for": part.waiting_for,
+            "waiting_provider": part.waiting_provider,
+            "waiting_code": part.waiting_code,
+            "wait_s": max(part.wait_s for part in self._parts),
+            "wait_left_s": part.wait_left_s,
+            "waited_s": state.waited_s,
+            "is_wait_news": state.is_news,
+        }
+
+    def _worked_s(self, elapsed_s: float) -> float | None:
+        """Return the seconds of work, by the share of work in the time of all parts."""
+        worked_s = [part.elapsed_s if part.worked_s is None else part.worked_s for part in self._parts]
+        all_s = sum(part.elapsed_s for part in self._parts)
+        return elapsed_s * sum(worked_s) / all_s if all_s else None
 
 
 async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
@@ -362,7 +390,7 @@ async def run_study(
     study: str | None = None,
     on: DebateQueue | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-    complete_rounds: bool = True,
+    wait_for: WaitFor = "all",
     outage_s: float = 600.0,
     adapt: bool = True,
     resamples: int = 10_000,
@@ -401,9 +429,9 @@ async def run_study(
             with other questions or settings, it is rejected.
         on: A `roundtable.fleet.Fleet` whose workers run the debates. It needs `study`, and options that are plain data.
         on_progress: Function that is called after each debate, and when debates wait; `print_progress` shows a line.
-        complete_rounds: Whether rounds wait for agents whose providers fail, as for `Roundtable.debate_many`. Without
-            that, some debates lack agents, which biases the study.
-        outage_s: Most seconds that a debate waits in each outage.
+        wait_for: Which agents a round waits for if their providers fail: `all`, `quorum` or `none`, as for
+            `Roundtable.debate_many`. Without `all`, some debates lack agents, which biases the study.
+        outage_s: Most seconds that a debate waits in each outage, as for `Roundtable.debate_many`.
         adapt: Whether the number of questions at the same time is halved when a provider answers that there are too
             many calls, and grows again up to `concurrency`.
         resamples: Number of resamples for each bootstrap interval.
@@ -440,7 +468,7 @@ async def run_study(
         check_job_name(study)
     elif on is not None:
         raise ConfigurationError("on= needs study=, the name under which the queue keeps the debates")
-    patience = BatchPatience(complete_rounds, outage_s, adapt)
+    patience = BatchPatience(wait_for, outage_s, adapt)
     patience.check()
     asked = _Study(table, modes, normalise, extract, options, study, on, patience=patience)
     _check(table, questions, modes, asked)

@@ -82,7 +82,8 @@ Providers = Annotated[
     typer.Option(
         "--provider",
         metavar="NAME=KIND,URL",
-        help="A server as a provider of its own, such as box-a=compatible,http://127.0.0.1:8001/v1; can be repeated.",
+        help="A server as a provider of its own, such as box-a=compatible,http://127.0.0.1:8001/v1, or a TOML file "
+        "with several; can be repeated.",
     ),
 ]
 Batch = Annotated[

@@ -61,6 +61,8 @@ class StoringHooks:
         # The initiator of a team speaks before the first round is opened; its turn is part of that round.
         self.round: int = max(1, journal.fold.progress.current_round)
         self._open_turns: dict[tuple[int, int], TurnRecorder] = {}
+        self.will_wait: Callable[[FailedTurn], bool] = lambda _: False
+        """Returns whether the run will wait for the provider of a failed turn, and take the turn again."""
 
     @property
     def open_calls(self) -> Mapping[TurnAttempt, int]:
@@ -132,7 +134,7 @@ class StoringHooks:
                 agent=turn.agent_id,
                 round=turn.round,
                 error=turn.error.message,
-                action=self.action(turn),
+                action="retry" if self.will_wait(turn) else self.action(turn),
             )
         )
 
@@ -147,7 +149,7 @@ class StoringHooks:
         )
 
     def action(self, turn: FailedTurn) -> ErrorAction:
-        """Return the action after a failed turn; a debate skips the turn."""
+        """Return the action after a failed turn that is not taken again after a wait; a debate skips the turn."""
         return "skip"
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import anyio
 
 from roundtable._core.clock import SystemClock
+from roundtable._core.outage import Reminders
 from roundtable._core.waits import SHOWN_S, Wait, report_wait
+from roundtable._core.words import duration
 from roundtable.errors import (
     AgentError,
     APINetworkError,
@@ -21,7 +24,7 @@ from roundtable.errors import (
 from roundtable.stages import error_from_info
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from roundtable.protocols import SleepingClock
     from roundtable.types import AnyTurn, ErrorInfo, FailedTurn
@@ -31,8 +34,8 @@ __all__ = [
     "OUTAGE_S",
     "Patience",
     "ProviderPatience",
-    "Retake",
     "Seat",
+    "WaitFor",
     "check_outage",
     "failed_by_providers",
     "is_of_provider",
@@ -52,8 +55,16 @@ _TRIES: Final = 2
 """Tries of a turn whose provider is not away."""
 _AWAY: Final = frozenset({502, 503, 504, 529})
 """Statuses of a provider that is overloaded or cannot be reached behind its own gateway."""
+_LEAST_PAUSE_S: Final = 0.1
+"""Shortest rest of the time for an outage that is worth another try."""
+_SHORT_OUTAGE_S: Final = 10.0
+"""Seconds of waiting in an outage until it is logged, if the debate has logged one like it before."""
 _LASTING: Final = frozenset({"certificate"})
 """Causes of an open breaker that do not pass while a debate waits."""
+
+WaitFor: TypeAlias = Literal["all", "quorum", "none"]
+"""Which agents a round waits for if their providers fail: `all` of them; only as many as the debate needs to continue
+(`quorum`); or `none`, so that the round goes on at once."""
 
 
 def is_of_provider(error: RoundtableError) -> bool:
@@ -112,24 +123,26 @@ def check_outage(outage_s: object) -> None:
         raise ConfigurationError(f"outage_s must be a number of seconds of at least 0, not {outage_s!r}")
 
 
-class Retake(NamedTuple):
-    """Failed turns to take again after a wait."""
-
-    turns: Sequence[FailedTurn]
-    """The turns, first those whose providers are away."""
-    seconds: float
-    """How long the debate waited for the providers, without the time until it got its place back."""
-
-
 class Patience(Protocol):
     """Decides whether a run waits for providers after a stage with failed turns."""
 
-    async def wait(self, failed: Sequence[FailedTurn], *, stops: bool) -> Retake | None:
-        """Wait for the providers of failed turns; return the turns to take again, or `None` if they had their chances.
+    async def wait(
+        self, failed: Sequence[FailedTurn], *, stops: bool, note: Callable[[FailedTurn, float], None]
+    ) -> Sequence[FailedTurn]:
+        """Wait for the providers of failed turns; return the turns to take again, none if they had their chances.
 
         Args:
             failed: Turns of one stage that failed for the sake of their providers.
             stops: Whether the debate could not continue without them.
+            note: Gets the first of these turns and the seconds when a wait ends, also if it is cancelled.
+        """
+
+    def will_wait(self, turn: FailedTurn, left_s: float) -> bool:
+        """Check whether the run will wait for the provider of a turn that has just failed, and take the turn again.
+
+        Args:
+            turn: A turn that failed for any reason.
+            left_s: Seconds until the deadline of the debate.
         """
 
 
@@ -143,108 +156,181 @@ class Seat(Protocol):
         """Take a place again after a wait; after `within_s` seconds, continue without one."""
 
 
+class _Retake(NamedTuple):
+    """Failed turns to take again, and the seconds until then."""
+
+    turns: Sequence[FailedTurn]
+    """The turns, first those whose providers are away."""
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Outages:
+    """What a debate has waited for in one stage."""
+
+    stage: tuple[int, str] | None = None
+    away: set[int] = field(default_factory=set)
+    """Slots whose turns failed by an outage."""
+    attempts: int = 0
+    began: float | None = None
+    waited_s: float = 0.0
+
+
 class ProviderPatience:
     """Waits during outages, and gives each turn that fails in another way a second chance; for one run of a debate.
 
     Args:
         outage_s: Most seconds to wait in each outage.
-        complete_rounds: Whether to wait for every agent; if not, only where the debate could not continue.
-        seat: Place of the debate among many; it is free for others during waits. Without one, the first wait for each
-            provider and cause is logged here.
+        wait_for: Which agents to wait for, `all` or `quorum`.
+        seat: Place of the debate among many; it is free for others during waits. Without one, the waits are logged
+            here: the first one for each provider and cause, and long ones at growing intervals.
         clock: Source of the time; sleeps during waits.
+        refused: Providers and causes of waits that were refused as too long and logged; the debates of a batch share
+            it, so that each is logged once.
     """
 
     def __init__(
         self,
         *,
         outage_s: float = OUTAGE_S,
-        complete_rounds: bool = True,
+        wait_for: WaitFor = "all",
         seat: Seat | None = None,
         clock: SleepingClock | None = None,
+        refused: set[tuple[str, str]] | None = None,
     ) -> None:
         self._outage_s = outage_s
-        self._complete_rounds = complete_rounds
+        self._wait_for: WaitFor = wait_for
         self._seat = seat
         self._clock: SleepingClock = clock or SystemClock()
-        self._stage: tuple[int, str] | None = None
-        self._away: set[int] = set()
-        """Slots of the stage whose turns failed by an outage."""
-        self._attempts = 0
-        self._began: float | None = None
-        self._logged: set[tuple[str, str]] = set()
+        self._outages = _Outages()
+        self._reminders: dict[tuple[str, str], Reminders] = {}
+        self._refused: set[tuple[str, str]] = set() if refused is None else refused
 
-    async def wait(self, failed: Sequence[FailedTurn], *, stops: bool) -> Retake | None:
+    async def wait(
+        self, failed: Sequence[FailedTurn], *, stops: bool, note: Callable[[FailedTurn, float], None]
+    ) -> Sequence[FailedTurn]:
         """Wait for the providers of failed turns; see `Patience`."""
-        if not (self._complete_rounds or stops):
-            return None
+        if self._wait_for == "none" or (self._wait_for == "quorum" and not stops):
+            return ()
         retake = self._next_retake(failed, anyio.current_effective_deadline() - anyio.current_time())
         if retake is None:
-            return None
+            return ()
         turns, seconds = retake
         self._report(turns[0], seconds)
         if self._seat is not None:
             self._seat.waits(seconds, turns[0].error)
         begun = self._clock.monotonic()
-        await self._clock.sleep(seconds)
-        waited_s = self._clock.monotonic() - begun
+        try:
+            await self._clock.sleep(seconds)
+        finally:
+            waited_s = max(0.0, self._clock.monotonic() - begun)
+            self._outages.waited_s += waited_s
+            note(turns[0], waited_s)
         if self._seat is not None:
             await self._return_to(self._seat)
-        return Retake(turns, waited_s)
+        return turns
+
+    def will_wait(self, turn: FailedTurn, left_s: float) -> bool:
+        """Check whether the run will wait for the provider of a failed turn; see `Patience`.
+
+        With `wait_for="quorum"`, this depends on the other turns of the stage, and the answer is no.
+        """
+        error = error_from_info(turn.error)
+        if self._wait_for != "all" or not is_of_provider(error):
+            return False
+        outages = self._outages if (turn.round, turn.stage) == self._outages.stage else _Outages()
+        if turn.slot not in outages.away and not is_outage(error):
+            return turn.attempt < _TRIES and left_s > _SECOND_CHANCE_S
+        return self._fitting_s(outages, error, left_s) is not None
 
     async def _return_to(self, seat: Seat) -> None:
         """Take the place again, and leave at least half of the time before the deadline for the turns."""
         begun = self._clock.monotonic()
         await seat.returns((anyio.current_effective_deadline() - anyio.current_time()) / 2)
-        if self._began is not None:
-            self._began += self._clock.monotonic() - begun
+        if self._outages.began is not None:
+            self._outages.began += self._clock.monotonic() - begun
 
-    def _next_retake(self, failed: Sequence[FailedTurn], left_s: float) -> Retake | None:
+    def _next_retake(self, failed: Sequence[FailedTurn], left_s: float) -> _Retake | None:
         """Return the turns to take again, and the seconds until then; `None` if all had their chances.
 
         Args:
             failed: Turns of one stage that failed for the sake of their providers.
             left_s: Seconds until the deadline.
         """
-        now, stage = self._clock.monotonic(), (failed[0].round, failed[0].stage)
-        if stage != self._stage:
-            self._stage, self._away, self._attempts, self._began = stage, set(), 0, None
+        stage = failed[0].round, failed[0].stage
+        if stage != self._outages.stage:
+            self._outages = _Outages(stage)
+        outages = self._outages
         errors = {turn.slot: error_from_info(turn.error) for turn in failed}
         # During an outage, the call that tests whether the provider is back fails in another way than those before it.
-        self._away |= {slot for slot, error in errors.items() if is_outage(error)}
-        away = [turn for turn in failed if turn.slot in self._away]
-        others = [turn for turn in failed if turn.slot not in self._away and turn.attempt < _TRIES]
+        outages.away |= {slot for slot, error in errors.items() if is_outage(error)}
+        others = [turn for turn in failed if turn.slot not in outages.away and turn.attempt < _TRIES]
+        others = others if left_s > _SECOND_CHANCE_S else []
+        away = {turn.slot: turn for turn in failed if turn.slot in outages.away}
+        waits = {slot: self._fitting_s(outages, errors[slot], left_s) for slot in away}
+        for slot, turn in away.items():
+            if waits[slot] is None:
+                self._report_refusal(turn, errors[slot], left_s)
+        fitting = {slot: seconds for slot, seconds in waits.items() if seconds is not None}
         if away:
-            self._began = now if self._began is None else self._began
-            seconds = self._pause_s([errors[turn.slot] for turn in away])
-            if others:
-                seconds = max(seconds, _SECOND_CHANCE_S)
-            if now + seconds - self._began <= self._outage_s and seconds < left_s:
-                return Retake([*away, *others], seconds)
-        return Retake(others, _SECOND_CHANCE_S) if others and left_s > _SECOND_CHANCE_S else None
+            outages.began = self._clock.monotonic() if outages.began is None else outages.began
+            # They grow anew after a provider that said when to try again.
+            outages.attempts = 0 if any(errors[slot].retry_after_s for slot in away) else outages.attempts + 1
+        turns = [*(away[slot] for slot in fitting), *others]
+        seconds = max([*fitting.values(), *([_SECOND_CHANCE_S] if others else [])], default=0.0)
+        return _Retake(turns, seconds) if turns else None
 
-    def _pause_s(self, errors: Sequence[RoundtableError]) -> float:
-        """Return the seconds of the next wait; they grow anew after a provider that said when to try again."""
-        self._attempts += 1
-        seconds = pause_s(self._attempts, errors)
-        if any(error.retry_after_s for error in errors):
-            self._attempts = 0
-        return seconds
+    def _fitting_s(self, outages: _Outages, error: RoundtableError, left_s: float) -> float | None:
+        """Return the seconds of the next wait in an outage; `None` if it would take too long."""
+        passed_s = 0.0 if outages.began is None else self._clock.monotonic() - outages.began
+        seconds, rest_s = pause_s(outages.attempts + 1, [error]), self._outage_s - passed_s
+        if not error.retry_after_s and rest_s >= _LEAST_PAUSE_S:
+            seconds = min(seconds, rest_s)
+        return seconds if seconds <= rest_s and seconds < left_s else None
 
     def _report(self, turn: FailedTurn, seconds: float) -> None:
-        """Report a wait to the display of the debate; log the first one for each provider and cause."""
-        error = turn.error
-        provider = error.provider or turn.provider or "a provider"
+        """Report a wait to the display of the debate, and log it if that is due."""
+        error, key = turn.error, _cause(turn)
+        provider, code = key
         if seconds > SHOWN_S:
-            reason: WaitReason = "rate" if error.code == "API_RATE_LIMIT" else "breaker"
-            report_wait(Wait(reason, f"{provider}, so that no agent is missing ({error.code})", seconds))
-        if self._seat is None and (provider, error.code) not in self._logged:  # a batch logs the waits of its debates
-            self._logged.add((provider, error.code))
+            reason: WaitReason = "rate" if code == "API_RATE_LIMIT" else "breaker"
+            report_wait(Wait(reason, f"{provider}, so that no agent is missing ({code})", seconds))
+        if self._seat is not None:  # a batch logs the waits of its debates
+            return
+        waited_s = self._outages.waited_s
+        if not waited_s:  # an outage that begins; the first one like it is logged at once
+            self._reminders[key] = Reminders(_SHORT_OUTAGE_S if key in self._reminders else 0.0)
+        if self._reminders.setdefault(key, Reminders()).is_due(waited_s + seconds):
+            so_far = f", {duration(waited_s)} so far" if waited_s else ""
             logger.info(
-                "the debate waits %.0f s for %s, so that no agent is missing (%s: %s); "
-                "its later waits like this are not logged",
+                "the debate waits %.0f s for %s%s, so that no agent is missing (%s: %s)",
                 seconds,
                 provider,
-                error.code,
+                so_far,
+                code,
                 error.message,
                 extra={"provider": provider},
             )
+
+    def _report_refusal(self, turn: FailedTurn, error: RoundtableError, left_s: float) -> None:
+        """Log that a provider asks for a longer wait than the debate may take, once for each provider and cause."""
+        provider, code = key = _cause(turn)
+        asked_s = error.retry_after_s
+        if not asked_s or not self._outage_s or asked_s >= left_s or key in self._refused:
+            return
+        self._refused.add(key)
+        logger.warning(
+            "a debate goes on without waiting for %s, which takes no call for another %.0f s: that is longer than "
+            "outage_s=%g allows (%s). Raise outage_s, or let an open breaker test its provider sooner with "
+            "ProviderConfig(breaker=Breaker(recovery_s=...))",
+            provider,
+            asked_s,
+            self._outage_s,
+            code,
+            extra={"provider": provider},
+        )
+
+
+def _cause(turn: FailedTurn) -> tuple[str, str]:
+    """Return the provider that a turn failed for, and the code of its error."""
+    return turn.error.provider or turn.provider or "a provider", turn.error.code

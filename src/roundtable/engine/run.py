@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
     from roundtable.engine.hooks import TurnAttempt
     from roundtable.engine.journal import Journal
-    from roundtable.engine.patience import Retake
     from roundtable.engine.plan_checks import RunLimits, StepLimiter
     from roundtable.engine.policy import Frame, RoundEnd, SessionPolicy
     from roundtable.engine.spending import RunBudget
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         DebateConfig,
         DebateContext,
         DurableEvent,
+        FailedTurn,
         RoundRecord,
         SynthesisComplete,
     )
@@ -286,7 +287,7 @@ class DebateRun:
             if request is not None and request.action == "pause" and self.fold.wants_synthesis:
                 await self._answer_control()
                 return
-            await self._append_end(*self._with_open_usage(end_event(self.fold, self.journal.clock.now(), "completed")))
+            await self._append_end(*self._with_rest(end_event(self.fold, self.journal.clock.now(), "completed")))
             return
         if await self._answer_control():
             return
@@ -451,19 +452,20 @@ class DebateRun:
             return {}
         current = self.fold.current
         stops = stops or (current is not None and self.policy.check_quorum(self.fold, current.in_order()) is not None)
-        retake: Retake | None = None
+        retaken: Sequence[FailedTurn] = ()
         with anyio.CancelScope() as self._wait_scope:
-            retake = await patience.wait(failed, stops=stops)
+            retaken = await patience.wait(failed, stops=stops, note=self._note_wait)
         self.state.is_stage_open = not self._may_call()
-        if retake is None:
-            return {}
-        self._note_wait(retake)
-        return {turn.slot: turn.attempt + 1 for turn in retake.turns}
+        return {turn.slot: turn.attempt + 1 for turn in retaken}
 
-    def _note_wait(self, retake: Retake) -> None:
+    def _will_wait(self, ends_at: float, turn: FailedTurn) -> bool:
+        """Check whether the run will wait for the provider of a failed turn, and take the turn again."""
+        patience = self.limits.patience
+        return patience is not None and patience.will_wait(turn, ends_at - anyio.current_time())
+
+    def _note_wait(self, first: FailedTurn, seconds: float) -> None:
         """Note a wait; the first of successive waits for one provider stands for all of them."""
-        first, waits = retake.turns[0], self.state.waits
-        provider, seconds = first.error.provider or first.provider, max(0.0, retake.seconds)
+        waits, provider = self.state.waits, first.error.provider or first.provider
         if waits and waits[-1].provider == provider:
             waits[-1] = waits[-1].model_copy(update={"seconds": waits[-1].seconds + seconds})
         else:
@@ -480,6 +482,7 @@ class DebateRun:
             await self._end_early("budget", shortage)
             return None
         hooks = self.policy.hooks(self.journal, stage.name, self._may_call, self.pace)
+        hooks.will_wait = partial(self._will_wait, anyio.current_effective_deadline())
         current = self.fold.current
         try:
             with anyio.CancelScope() as self._work_scope:
@@ -519,7 +522,8 @@ class DebateRun:
         if end.stage is not None:
             await self._take_stage(end.stage, {spec.slot: 1 for spec in end.stage.turns}, self.fold.view(ends=True))
             return
-        step, waits = self.limits.rounds is not None, tuple(self.state.waits) or None
+        step = self.limits.rounds is not None
+        waits = (*current.waits, *self.state.waits) or None  # those of earlier runs are stored with their ends
         self.state.waits.clear()
         events = [
             event.model_copy(update={"step": step, "waits": waits}) if event.type == "round_complete" else event
@@ -566,15 +570,23 @@ class DebateRun:
 
     async def _append_last(self, *events: DurableEvent) -> None:
         self.journal.save_timeout_s = _LEAVE_TIMEOUT_S
-        events = self._with_open_usage(*events)
+        events = self._with_rest(*events)
         try:
             await self.journal.append(*events)
         except RoundtableError as error:
             # The caller gets the error that ended the run; this second error goes to the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
 
-    def _with_open_usage(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
-        """Return the last events of a run, with the usage of calls that no other event has and that may be billed."""
+    def _with_rest(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
+        """Return the last events of a run, with the waits of its open round, and the usage of calls that may be billed.
+
+        The usage is that of calls that no other event has.
+        """
+        waits = tuple(self.state.waits) or None
+        self.state.waits.clear()
+        events = tuple(
+            event.model_copy(update={"waits": waits}) if isinstance(event, DebateExit) else event for event in events
+        )
         calls = self._count_open_calls() + self.state.cancelled_calls
         usage = Usage(calls=calls, unreported_calls=calls) + self.policy.unstored_usage(self.fold)
         if not usage.calls:

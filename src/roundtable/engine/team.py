@@ -135,7 +135,7 @@ class TeamHooks(StoringHooks):
         )
 
     def action(self, turn: FailedTurn) -> ErrorAction:
-        """Return the action after a failed turn."""
+        """Return the action after a failed turn that is not taken again after a wait."""
         team = self.journal.fold.record.config.team
         return "skip" if team is None else action_after(team, turn)
 

@@ -561,16 +561,19 @@ class Worker:
             return None
 
     async def _when_free(self, run: _Run, job: Job, topic: str, options: DebateOptions) -> DebateResult:
-        """Run a debate as soon as no other process runs its session; a debate that was cancelled does not start."""
+        """Run a debate as soon as no other process runs its session.
+
+        A debate that was cancelled does not start, and none starts when the worker ends.
+        """
         while True:
-            if run.cancelled_at is not None:
+            if self._stopping or run.cancelled_at is not None:
                 run.scope.cancel()
                 await checkpoint()
             try:
                 run.is_held = True
                 with within_trace(job):
                     return await self._table.debate_once(
-                        run.session_id, topic, complete_rounds=True, outage_s=_LONGEST_OUTAGE_S, **options
+                        run.session_id, topic, wait_for="all", outage_s=_LONGEST_OUTAGE_S, **options
                     )
             except SessionBusy:
                 run.is_held = False

@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
 import anyio
 import sniffio
 
-from roundtable._core.eventloop import PerLoop, import_on_thread
+from roundtable._core.eventloop import ClosedWithLoop, PerLoop, import_on_thread
 from roundtable._version import __version__
 from roundtable.errors import AgentError, APINetworkError, APITimeoutError, ConfigurationError
 from roundtable.http.guard_public import masked_url
@@ -170,7 +170,7 @@ class HttpClient:
         self._shows_redirects = shows_redirects
         self._proxy = proxy
         self._ignores_proxy = ignores_proxy
-        self._transports = PerLoop(self._new_transport)
+        self._transports = PerLoop(self._open_transport)
 
     async def send(self, request: HttpRequest, *, timeout_s: float, limits: HttpLimits | None = None) -> HttpResponse:
         """Send a request and read the whole response, whatever its status.
@@ -216,9 +216,9 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; idempotent. A later request opens new ones."""
-        transport = self._transports.pop()
-        if transport is not None:
-            await transport.aclose()
+        opened = self._transports.pop()
+        if opened is not None:
+            await opened.closer.aclose()
 
     async def _open(self, request: HttpRequest) -> Reply:
         # Importing an HTTP library takes a tenth of a second, which must not block the event loop.
@@ -235,7 +235,7 @@ class HttpClient:
 
             return await open_pinned(request, self.provider, _tls_context)
         try:
-            return await self._transports.get().open(request)
+            return await self._transports.get().transport.open(request)
         except APINetworkError as error:
             if (error.details or {}).get("connected") is False:
                 error.hint = self._with_proxy_hint(error.hint or "")
@@ -267,6 +267,11 @@ class HttpClient:
     def _is_fast(self) -> bool:
         return self.fast and self._client is None and sniffio.current_async_library() == "asyncio" and _has_fast()
 
+    def _open_transport(self) -> _Opened:
+        # Nobody may close a model that belongs to the caller, such as the model of a blocking table.
+        transport = self._new_transport()
+        return _Opened(transport, ClosedWithLoop(transport.aclose))
+
     def _new_transport(self) -> Transport:
         if self._is_fast():
             from roundtable.http.fast import FastTransport
@@ -277,6 +282,13 @@ class HttpClient:
         if self._client is not None:
             return CallersTransport(self._client, self.provider)
         return ShardingTransport(self.provider, _tls_context, self._proxy)
+
+
+class _Opened(NamedTuple):
+    """The connections of one event loop, and what closes them."""
+
+    transport: Transport
+    closer: ClosedWithLoop
 
 
 class HttpStream:

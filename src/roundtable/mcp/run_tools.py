@@ -45,7 +45,7 @@ async def start_debate(call: ToolCallContext, arguments: StartInput) -> DebateOu
         handle = await table.start(
             arguments.topic,
             step=arguments.step,
-            complete_rounds=True,
+            wait_for="all",
             **debate_options(table, arguments, count=arguments.agent_count),
         )
         started.append(handle)
@@ -79,7 +79,7 @@ async def continue_debate(call: ToolCallContext, arguments: ContinueInput) -> De
             budget=arguments.budget,
             deadline_s=arguments.deadline_s,
             on_change=arguments.on_change,
-            complete_rounds=True,
+            wait_for="all",
         )
         call.tenant_session.keep(handle)
     return await _outcome(call, session_id, arguments, handle)
@@ -267,7 +267,7 @@ async def _resume(call: ToolCallContext, session: DebateResult, running: bool) -
         session_id, sessions.storage, after=fold.last_seq, tenant=sessions.tenant, pieces=False
     )
     with subscription, anyio.move_on_after(_MAX_CONTROL_S):
-        handle = await table.start_resume(session_id, step=step, complete_rounds=True)
+        handle = await table.start_resume(session_id, step=step, wait_for="all")
         call.tenant_session.keep(handle)
         # If the debate cannot be resumed, raise the error here; otherwise only a later call would show it.
         await handle.begun()

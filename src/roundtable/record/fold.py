@@ -339,6 +339,9 @@ class Fold:
         if event.type == "exit":
             self._decided = self.exit if self.concluding else None
             self.exit = event.exit
+            if event.waits and self.rounds:
+                open_round = self._changing_round(self.rounds[-1].number)
+                open_round.waits += event.waits
             if event.usage is not None:
                 self._add_turnless_usage(event.usage)
             return

@@ -79,16 +79,31 @@ class Progress(Value):
     """Number of debates that wait for a provider now."""
     waiting_for: str | None = None
     """Why most of them wait; `None` if none waits."""
+    waiting_provider: str | None = None
+    """Provider for which most of them wait, if it is known."""
+    waiting_code: str | None = None
+    """Code of the error for which most of them wait; `None` if none waits."""
     wait_s: float = 0.0
     """Seconds that the longest of these waits takes in total."""
+    wait_left_s: float | None = None
+    """Seconds until the first of the debates that wait for the most frequent cause tries again; `None` if none waits.
+    """
+    waited_s: float = 0.0
+    """Seconds since the first wait for that cause, without a break of more than a minute."""
+    is_wait_news: bool = False
+    """Whether a log should have a line about the waits: a cause lasts for ten seconds, or another minute, two minutes,
+    four minutes and so on have passed."""
     has_ended: bool = True
-    """Whether a debate has just ended; if not, a debate has begun to wait or continues after a wait."""
+    """Whether a debate has just ended; if not, a debate has begun to wait, waits or continues after a wait."""
     at_once: int | None = None
     """Number of debates that may run at the same time now; `None` for debates in a fleet."""
     usage: Usage = Usage()
     """What the debates that ended have consumed, including earlier calls of the method."""
     elapsed_s: float
     """Seconds since the call began."""
+    worked_s: float | None = None
+    """Seconds of work since the call began: time in which debates could not run because they waited for providers is
+    left out, in part if others ran meanwhile. `None` if that is unknown, as for debates in a fleet."""
 
     @property
     def ran(self) -> int:
@@ -97,11 +112,25 @@ class Progress(Value):
 
     @property
     def left_s(self) -> float | None:
-        """Estimated seconds until the end at the current rate; `None` before a debate of this call has ended.
+        """Estimated seconds of work until the end; `None` before a debate of this call has ended.
 
-        Debates whose results were only read say nothing about the rate.
+        Debates whose results were only read, and waits for providers, say nothing about the rate.
         """
-        return self.elapsed_s / self.ran * (self.total - self.ended) if self.ran > 0 else None
+        return self._busy_s / self.ran * (self.total - self.ended) if self.ran > 0 else None
+
+    @property
+    def per_second(self) -> float | None:
+        """Debates that ended in each second of work; `None` before a debate of this call has ended.
+
+        Example:
+            >>> Progress(ended=20, total=60, elapsed_s=700.0, worked_s=40.0).per_second
+            0.5
+        """
+        return self.ran / self._busy_s if self.ran > 0 and self._busy_s > 0 else None
+
+    @property
+    def _busy_s(self) -> float:
+        return self.elapsed_s if self.worked_s is None else self.worked_s
 
 
 class FailedDebate(Value):

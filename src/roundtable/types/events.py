@@ -445,7 +445,8 @@ class AgentError(DurableBase):
     error: str
     """Error message."""
     action: ErrorAction = "skip"
-    """What happens next: `skip`, `retry` or `abort`."""
+    """What happens next: `skip`; `retry` if the agent is asked again, for example after a wait for its provider; or
+    `abort`. With `wait_for="quorum"`, a debate that could not continue otherwise asks agents again after `skip`."""
 
 
 class ConsensusMeasured(DurableBase):
@@ -505,6 +506,8 @@ class DebateExit(DurableBase):
     """The reason, and its figures."""
     usage: Usage | None = None
     """Usage of calls for turns that were cancelled before they had an outcome; their tokens are unknown."""
+    waits: tuple[ProviderWait, ...] | None = None
+    """Waits for providers in the round that is left open, by the run that ends here; `None` if there were none."""
 
 
 class Control(DurableBase):

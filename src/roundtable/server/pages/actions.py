@@ -67,9 +67,7 @@ async def fork(session_id: str, request: Request, caller: Writer) -> Response:
     shared = _whole_number(form, "after", "After round")
     changes: DebateOptions = {"mode": form["mode"]} if form.get("mode") else {}
     rounds = await check_fork(caller, session_id, changes)
-    begin = partial(
-        caller.tenant_session.table.start_fork, session_id, at_round=shared, complete_rounds=True, **changes
-    )
+    begin = partial(caller.tenant_session.table.start_fork, session_id, at_round=shared, wait_for="all", **changes)
     handle, _ = await start_run(caller, until_begun(begin), rounds=rounds, shared=shared)
     return see_session(handle.session_id)
 
@@ -129,7 +127,7 @@ async def _resume(
         step=step,
         context_results=results,
         force=force,
-        complete_rounds=True,
+        wait_for="all",
         deadline_s=seconds_of(caller, None, team=fold.record.config.team is not None),
     )
     await resume_counted(caller, until_begun(begin), further)

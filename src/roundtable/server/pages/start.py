@@ -133,7 +133,7 @@ async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> 
     _check_form(body, most)
     options = options_of(caller, body)
     await check_affordable(caller, body.topic, options)
-    begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, complete_rounds=True, **options)
+    begin = partial(caller.tenant_session.table.start, body.topic, step=body.step, wait_for="all", **options)
     handle, _ = await start_run(caller, until_begun(begin), rounds=body.rounds)
     return handle.session_id
 

@@ -159,7 +159,7 @@ async def _continue_session(
             budget=body.budget,
             deadline_s=deadline_s,
             on_change=body.on_change,
-            complete_rounds=True,
+            wait_for="all",
         )
 
     async def count(start: Begin) -> tuple[DebateHandle, Mapping[str, str]]:
@@ -196,7 +196,7 @@ async def fork_session(
             at_round=body.at_round,
             step=body.step,
             context_results=body.context_results,
-            complete_rounds=True,
+            wait_for="all",
             **changes,
         )
 

@@ -71,7 +71,7 @@ async def start_debate(
     await check_affordable(caller, body.topic, options)
 
     async def begin() -> DebateHandle:
-        return await caller.tenant_session.table.start(body.topic, step=body.step, complete_rounds=True, **options)
+        return await caller.tenant_session.table.start(body.topic, step=body.step, wait_for="all", **options)
 
     count = partial(start_run, caller, rounds=body.rounds)
     return await launch(caller, wanted, begin, request=_content("debate", body), count=count)
