@@ -59,7 +59,7 @@ def busy_s(process: int) -> float:
 
 
 async def measure(url: str, sessions: list[str], clients: int, process: int) -> None:
-    """Let all clients come back at once, and print what it costs."""
+    """Time clients that come back at once, and print what it costs."""
     host, _, port = url.removeprefix("http://").partition(":")
     waits: list[float] = []
     over = asyncio.Event()

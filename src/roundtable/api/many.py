@@ -35,7 +35,7 @@ from roundtable.types.base import first_error
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
@@ -89,7 +89,7 @@ async def run_in_slots(
     jobs: Sequence[Callable[[DebateSeat], Awaitable[T]]],
     slots: Slots,
     *,
-    beside: Callable[[], Awaitable[object]] | None = None,
+    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
 ) -> list[T]:
     """Run all jobs like `run_jobs`, each with the seat that it may leave during a wait.
 
