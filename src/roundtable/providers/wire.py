@@ -85,7 +85,9 @@ def load_json(body: bytes | str, *, keep_halves: bool = False) -> JsonValue:
         value, end = _DECODER.raw_decode(text)
         if end < len(text):
             raise _unreadable("is not JSON")
-        if text.count("{") + text.count("[") > _MOST_LEVELS and is_too_deep(value, _MOST_LEVELS):
+        # Each level takes two brackets; counting those of every short piece of a stream would cost more.
+        is_long = len(text) > 2 * _MOST_LEVELS
+        if is_long and text.count("{") + text.count("[") > _MOST_LEVELS and is_too_deep(value, _MOST_LEVELS):
             raise AgentError(_TOO_DEEP)
         # Only an escape sequence can produce a surrogate.
         return without_halves(value, keep_pieces=keep_halves) if _ESCAPED_SURROGATE.search(text) else value

@@ -170,8 +170,6 @@ _CASE: Final = re.compile(
 )
 """What follows an option that is chosen for one case alone."""
 _JOINS: Final = re.compile(rf"(?:[,;，、；]|{words_pattern(JOINERS)})[\s*_`\"']*\Z", re.IGNORECASE)
-_OUT_OF: Final = re.compile(r"\s?(?:out of|of|von|sur|de|su|van|na|из|/)\s?", re.IGNORECASE)
-"""What stands between a rating and the highest one, as in *3 out of 4*."""
 _COMPANION: Final = re.compile(
     r"(?:,\s(?:together |paired |combined |along )?(?:with|mit|avec|con|com|met|z|с)|(?<![a-z])(?:alongside|plus))"
     r"(?:\s[^\W\d_]{1,4})?[\s*_`\"']*\Z",
@@ -438,8 +436,6 @@ def _other_named(text: str, named: Named, end: int, table: OptionTable) -> Named
                 one for one in table.mentions(text, other.end, end) if one.options not in {named.options, other.options}
             ]
             return third[0] if third else None
-        if _OUT_OF.fullmatch(between):
-            continue
         is_apart = _APART.search(between) is not None
         if is_apart and other.by == "text" and contains("negation", _APART.split(between)[-1]):
             continue
