@@ -62,6 +62,7 @@ def test_who_agrees_by_the_extracted_answers_is_called_unanimous() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.skipif(not PAIRS.exists(), reason="the labelled pairs are not on this machine")
 async def test_no_two_statements_that_differ_are_one_camp_without_a_reader() -> None:
     chain, pairs, declined = AnalyzerChain([]), 0, 0

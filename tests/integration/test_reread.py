@@ -158,6 +158,7 @@ def by_options(replies: Iterable[Reply]) -> dict[tuple[str, ...], list[Reply]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_what_this_version_stores_is_read_in_the_same_way_again() -> None:
     for options, replies in by_options(made_up_replies()).items():
         for start in range(0, len(replies), AT_ONCE):
