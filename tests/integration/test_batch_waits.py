@@ -304,9 +304,9 @@ async def test_a_log_shows_waits_that_begin_short_and_last_for_minutes(
         f"{cause} (4 min so far, next try in 30 s)",
     ]
     assert [record.getMessage() for record in caplog.records if "wait" in record.getMessage()] == [
-        "a debate waits 1 s for its provider, and others may too: could not connect",
-        "1 debate waits, 1 min so far, and the next try is in 30 s: could not connect",
-        "1 debate waits, 3 min so far, and the next try is in 30 s: could not connect",
+        "a debate waits 1 s for its provider, and others may too: scripted: could not connect",
+        "1 debate waits, 1 min so far, and the next try is in 30 s: scripted: could not connect",
+        "1 debate waits, 3 min so far, and the next try is in 30 s: scripted: could not connect",
     ]
 
 
@@ -320,7 +320,7 @@ async def test_progress_says_who_waits_and_counts_only_what_ran(caplog: pytest.L
     ]  # fmt: skip
     assert heard[0].left_s is None
     assert [record.message for record in caplog.records if "waits" in record.message] == [
-        "a debate waits 1 s for its provider, and others may too: could not connect"
+        "a debate waits 1 s for its provider, and others may too: scripted: could not connect"
     ]
     heard.clear()
     await table.debate_many(["Tea or water?", "Milk or water?"], rounds=1, name="drinks", on_progress=heard.append)
@@ -514,6 +514,24 @@ async def test_a_provider_that_asks_for_fewer_calls_gets_fewer_debates() -> None
     await table.debate_many(questions, rounds=1, concurrency=4, on_progress=heard.append, adapt=False)
     assert {one.at_once for one in heard} == {4}
     assert table.wiring.models.gateway.call_listeners == ()
+
+
+async def test_a_log_shows_a_long_wait_while_other_debates_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """A debate of a thousand waits for three minutes, and the others end meanwhile, one in three seconds."""
+    wait = {"waiting": 1, "waiting_for": "acme: could not connect"}
+    for number in range(1, 61):
+        is_news = number in {2, 20, 40}
+        heard = Progress(ended=number, total=100_000, elapsed_s=3.0 * number, is_wait_news=is_news, **wait)
+        print_progress(heard)
+    assert capsys.readouterr().err.count("1 waiting for acme") == 3
+
+
+async def test_a_study_warns_once_of_a_wait_that_is_too_long(caplog: pytest.LogCaptureFixture) -> None:
+    table, _ = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)), analyzer="basic")
+    questions = [Question(id=name, question=f"{name} or water?", gold="Ada") for name in ("Tea", "Milk", "Rum")]
+    with caplog.at_level(logging.WARNING, "roundtable"):
+        await run_study(table, questions, outage_s=20, resamples=100)
+    assert len([one for one in caplog.records if "goes on without waiting" in one.getMessage()]) == 1
 
 
 async def test_a_study_loses_no_question_to_its_providers() -> None:

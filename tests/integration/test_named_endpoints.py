@@ -240,3 +240,21 @@ def test_a_file_that_is_not_valid_is_refused_and_says_where(tmp_path, text, mess
     assert "servers.toml" in caught.value.message
     assert re.search(message, f"{caught.value} {caught.value.hint}")
     assert "sk-1" not in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("field", ["allow_plain_http", "trust_env", "cache_prompts"])
+def test_a_file_that_writes_a_truth_as_a_text_is_refused(tmp_path, field):
+    file = tmp_path / "servers.toml"
+    file.write_text(f"[providers.box-a]\nkind = 'compatible'\nbase_url = 'http://127.0.0.1:1'\n{field} = 'false'\n")
+    with pytest.raises(
+        ConfigurationError, match=rf"servers.toml.*{field} of providers\['box-a'\] must be True or False"
+    ):
+        read_endpoints([str(file)], "--provider")
+
+
+@pytest.mark.parametrize("value", ["2024-01-01", "nan"])
+def test_a_file_with_fields_that_no_request_can_have_is_refused(tmp_path, value):
+    file = tmp_path / "servers.toml"
+    file.write_text(f"[providers.box-a]\nkind = 'compatible'\nextra_body = {{when = {value}}}\n")
+    with pytest.raises(ConfigurationError, match=r"servers.toml.*extra_body of providers\['box-a'\] is not JSON"):
+        read_endpoints([str(file)], "--provider")

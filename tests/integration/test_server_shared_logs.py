@@ -136,3 +136,30 @@ async def test_a_session_that_was_deleted_and_made_again_is_read_anew() -> None:
             await storage.delete("s")
         with pytest.raises(SessionNotFound):
             await logs.read(user, "s")
+
+
+async def test_more_sessions_than_are_kept_are_followed_without_reading_their_logs_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    storage = CountingStorage()
+    async with served_table(storage=storage) as table:
+        logs, user = logs_of(table)
+        sessions = [(await table.debate(f"Tea or coffee {number}?", rounds=1)).session_id for number in range(4)]
+        most = [len(await logs.read(user, session)) for session in sessions]
+        monkeypatch.setattr("roundtable.server.logs._MAX_EVENTS", sum(most[:2]))
+        storage.returned = 0
+        for _ in range(3):
+            for session, last in zip(sessions, most, strict=True):
+                assert await logs.read(user, session, last) == ()
+        assert storage.returned <= len(sessions) * 3  # the last known event at most, to see that the log is the same
+
+
+async def test_a_cancelled_read_leaves_nothing_behind() -> None:
+    storage = CountingStorage()
+    async with served_table(storage=storage) as table:
+        logs, user = logs_of(table)
+        for number in range(5):
+            with anyio.CancelScope() as scope:
+                scope.cancel()
+                await logs.read(user, f"{number}")
+        assert not logs._logs

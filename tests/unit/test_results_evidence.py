@@ -133,3 +133,9 @@ def test_a_passage_is_found_in_its_text_and_not_in_the_rest(
     rest = " ".join(before)
     assert has_words(rest, quote) == has_words(f" {rest} ", quote)
     assert has_words("", quote) is False
+
+
+def test_a_short_part_of_a_quote_is_found_behind_thousands_of_words_that_contain_it() -> None:
+    page = "information nation " * 6_000 + " The ion drifted."
+    assert has_words(page, "ion ... drifted")
+    assert not has_words(page, "ion ... stood")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
@@ -105,10 +106,21 @@ def check_providers(providers: object) -> None:
         if not isinstance(config, ProviderConfig):
             raise _wrong_type(f"providers[{name!r}]", "a ProviderConfig", config)
         _check_fields(name, config)
-        check_mapping(f"extra_body of providers[{name!r}]", config.extra_body)
+        _check_body(name, config.extra_body)
         _check_batch(name, config.batch)
-        if not isinstance(config.cache_prompts, bool):
-            raise _wrong_type(f"cache_prompts of providers[{name!r}]", "True or False", config.cache_prompts)
+        for field in ("cache_prompts", "allow_plain_http", "trust_env"):
+            if not isinstance(getattr(config, field), bool):
+                raise _wrong_type(f"{field} of providers[{name!r}]", "True or False", getattr(config, field))
+
+
+def _check_body(name: str, extra_body: object) -> None:
+    """Check that fields for request bodies can be written as JSON."""
+    label = f"extra_body of providers[{name!r}]"
+    check_mapping(label, extra_body)
+    try:
+        json.dumps(extra_body, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{label} is not JSON: {error}", cause=error) from error
 
 
 def _check_fields(name: str, config: ProviderConfig) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 from roundtable._core.single_flight import SingleFlight
 from roundtable.analysis import ResponseSettings
@@ -37,6 +37,7 @@ from roundtable.api.checks import (
 from roundtable.api.estimate import estimate_debate, simulate_aside
 from roundtable.api.mode_settings import mode_settings
 from roundtable.api.models import analysis_extras, synthesis_extra
+from roundtable.api.progress import WaitNews
 from roundtable.api.request import (
     ResolvedDebate,
     config_of,
@@ -141,6 +142,10 @@ class Debates:
         self._objects_by_session: dict[str, _RunObjects] = {}
         """Objects that callers passed for single debates, to continue these with them; only for the latest debates."""
         self._syntheses: SingleFlight[SynthesisResult] = SingleFlight()
+        self.refused_waits: Final[set[tuple[str, str]]] = set()
+        """Providers and causes of waits that were refused as too long and logged, so that each is logged once."""
+        self.logged_waits: Final = WaitNews(at_once=True)
+        """Waits of the debates of batches that were logged."""
 
     async def prepare(
         self, topic: str, *, step: bool = False, patience: Patience | None = None, **options: Unpack[DebateOptions]
@@ -289,7 +294,7 @@ class Debates:
         """Check the arguments; return the patience of a single debate."""
         settings = BatchPatience(wait_for, outage_s)
         settings.check()
-        return settings.of_debate(self.gateway)
+        return settings.of_debate(self.gateway, refused=self.refused_waits)
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate; see `Roundtable.describe`."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.arguments import unknown_name_hint
+from roundtable.api.checks import check_providers
 from roundtable.errors import ConfigurationError
 from roundtable.http.guard_public import masked_url
 from roundtable.providers.spec import endpoint_key
@@ -113,7 +114,12 @@ def _from_table(place: str, name: str, table: object) -> ProviderConfig:
     kind = table.get("kind")
     if not isinstance(kind, str) or not kind:
         raise ConfigurationError(f"{place} lacks its kind", hint='For example: kind = "compatible"')
-    return ProviderConfig(**table)
+    config = ProviderConfig(**table)
+    try:
+        check_providers({name: config})
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{place}: {error.message}", hint=error.hint, cause=error) from error
+    return config
 
 
 def endpoints_of(settings: Settings) -> dict[str, ProviderConfig]:

@@ -197,7 +197,7 @@ class ManyDebates:
         if self.on is not None:
             return await self._run_on_queue(self.on, requested, ids)
         slots = Slots(self.concurrency, adapts=self.patience.adapt)
-        count = ProgressCount(len(requested), self.on_progress, slots, debates.gateway.clock)
+        count = ProgressCount(len(requested), self.on_progress, slots, debates)
         jobs = [
             partial(self._debate, debates, debate, session_id, count)
             for debate, session_id in zip(requested, ids, strict=True)
@@ -210,7 +210,7 @@ class ManyDebates:
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
         runs: list[DebateRun] = []
-        patience = self.patience.of_debate(debates.gateway, seat)
+        patience = self.patience.of_debate(debates.gateway, seat, debates.refused_waits)
         count.follow(seat)
         try:
             if session_id is None:
@@ -333,7 +333,7 @@ class ManyResumes:
         check_deadline(self.deadline_s)
         unfinished = {index: outcome for index, outcome in enumerate(self.held) if _is_unfinished(outcome)}
         slots = Slots(self.concurrency, adapts=self.patience.adapt)
-        count = ProgressCount(len(unfinished), self.on_progress, slots, debates.gateway.clock)
+        count = ProgressCount(len(unfinished), self.on_progress, slots, debates)
         jobs = [partial(self._continue, debates, outcome, count) for outcome in unfinished.values()]
         with slots.follow(debates.gateway):
             ended = dict(zip(unfinished, await run_in_slots(jobs, slots, beside=count.remind), strict=True))
@@ -346,7 +346,9 @@ class ManyResumes:
         session_id = before.session_id or ""
         count.follow(seat)
         try:
-            outcome = await self._once_free(debates, session_id, self.patience.of_debate(debates.gateway, seat))
+            outcome = await self._once_free(
+                debates, session_id, self.patience.of_debate(debates.gateway, seat, debates.refused_waits)
+            )
         except RoundtableError as error:
             error.session_id = session_id
             if error.partial is None:  # it did not begin, so the stored state is still the result

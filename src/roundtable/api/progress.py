@@ -17,8 +17,8 @@ from roundtable.types import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.api.debates import Debates
     from roundtable.api.slots import DebateSeat, Slots
-    from roundtable.protocols import SleepingClock
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import ErrorInfo
 
@@ -116,23 +116,23 @@ class ProgressCount:
         total: Number of debates.
         on_progress: Function that gets the progress.
         slots: Slots of the debates.
-        clock: Source of the time.
+        debates: What runs the debates.
     """
 
     def __init__(
-        self, total: int, on_progress: Callable[[Progress], None] | None, slots: Slots, clock: SleepingClock
+        self, total: int, on_progress: Callable[[Progress], None] | None, slots: Slots, debates: Debates
     ) -> None:
         self._total = total
         self._on_progress = None if on_progress is None else reporter("on_progress", on_progress, logger)
-        self._clock = clock
-        self._begun = self._counted_at = clock.monotonic()
+        self._clock = debates.gateway.clock
+        self._begun = self._counted_at = self._clock.monotonic()
         self._worked_s = 0.0
         self._slots = slots
         self._active = self._ended = self._failed = self._stored = 0
         self._usage = Usage()
         self._waits: dict[DebateSeat, _Wait] = {}
         self._news = WaitNews()
-        self._logged = WaitNews(at_once=True)
+        self._logged = debates.logged_waits
 
     def follow(self, seat: DebateSeat) -> None:
         """Count the debate of a seat as begun; report when it begins to wait, and when it continues."""
@@ -144,7 +144,7 @@ class ProgressCount:
                 text = f"{error.provider}: {error.message}" if error.provider else error.message
                 cause = Cause(error.provider, error.code)
                 self._waits[seat] = _Wait(cause, text, seconds, self._clock.monotonic() + seconds)
-                self._log(cause, error.message)
+                self._log(cause, text)
             elif self._waits.pop(seat, None) is None:
                 return
             self._report(has_ended=False)
@@ -200,7 +200,8 @@ class ProgressCount:
             logger.info("a debate waits %.0f s for its provider, and others may too: %s", left_s, text)
         elif state.is_news:
             debates, so_far = counted(waiting, "debate waits", "debates wait"), duration(state.waited_s)
-            logger.info("%s, %s so far, and the next try is in %.0f s: %s", debates, so_far, left_s, text)
+            then = f", and the next try is in {left_s:.0f} s" if left_s else ""
+            logger.info("%s, %s so far%s: %s", debates, so_far, then, text)
 
     def _report(self, *, has_ended: bool = True) -> None:
         if self._on_progress is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -159,8 +159,6 @@ class BatchPatience:
     """Most seconds that a debate waits in each outage."""
     adapt: bool = True
     """Whether the number of debates at the same time adapts to the providers."""
-    refused: set[tuple[str, str]] = field(default_factory=set, compare=False)
-    """Providers and causes of waits that were refused as too long and logged."""
 
     def check(self) -> None:
         """Check the settings.
@@ -174,12 +172,20 @@ class BatchPatience:
         check_outage(self.outage_s)
         check_flag("adapt", self.adapt)
 
-    def of_debate(self, gateway: Gateway, seat: DebateSeat | None = None) -> Patience:
-        """Return the patience of one debate."""
+    def of_debate(
+        self, gateway: Gateway, seat: DebateSeat | None = None, refused: set[tuple[str, str]] | None = None
+    ) -> Patience:
+        """Return the patience of one debate.
+
+        Args:
+            gateway: Gateway of its calls.
+            seat: Place of the debate among many.
+            refused: Providers and causes of waits that were refused as too long and logged.
+        """
         return ProviderPatience(
             outage_s=self.outage_s,
             wait_for=self.wait_for,
             seat=seat,
             clock=gateway.clock,
-            refused=self.refused,
+            refused=refused,
         )

@@ -36,7 +36,7 @@ def print_progress(progress: Progress) -> None:
 
 def _is_logged(progress: Progress) -> bool:
     """Check whether a log gets a line."""
-    if not progress.has_ended:
+    if progress.is_wait_news or not progress.has_ended:
         return progress.is_wait_news
     ended, total = progress.ended, progress.total
     return ended == total or ended * _LOG_STEPS // total > (ended - 1) * _LOG_STEPS // total

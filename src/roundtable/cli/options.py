@@ -81,7 +81,7 @@ Providers = Annotated[
     list[str] | None,
     typer.Option(
         "--provider",
-        metavar="NAME=KIND,URL",
+        metavar="NAME=KIND,URL|FILE",
         help="A server as a provider of its own, such as box-a=compatible,http://127.0.0.1:8001/v1, or a TOML file "
         "with several; can be repeated.",
     ),

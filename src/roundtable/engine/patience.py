@@ -181,7 +181,7 @@ class ProviderPatience:
 
     Args:
         outage_s: Most seconds to wait in each outage.
-        wait_for: Which agents to wait for, `all` or `quorum`.
+        wait_for: Which agents to wait for: `all`, `quorum` or `none`.
         seat: Place of the debate among many; it is free for others during waits. Without one, the waits are logged
             here: the first one for each provider and cause, and long ones at growing intervals.
         clock: Source of the time; sleeps during waits.

@@ -538,9 +538,9 @@ class DebateRun:
     async def _exit(self, result: ExitResult) -> None:
         now = self.journal.clock.now()
         if self.fold.wants_synthesis:
-            await self.journal.append(exit_event(self.fold, now, result))
+            await self.journal.append(*self._with_waits(exit_event(self.fold, now, result)))
         else:
-            await self._append_end(*last_events(self.fold, now, result, "completed"))
+            await self._append_end(*self._with_waits(*last_events(self.fold, now, result, "completed")))
 
     async def _append_end(self, *events: DurableEvent) -> None:
         self.state.has_ended = True
@@ -577,16 +577,22 @@ class DebateRun:
             # The caller gets the error that ended the run; this second error goes to the log.
             logger.warning("the end of the run could not be stored: %s", error.message, extra=self._log_fields)
 
+    def _with_waits(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
+        """Return events; the exit among them has the waits that no other event has."""
+        if not any(isinstance(event, DebateExit) for event in events):
+            return events
+        waits = tuple(self.state.waits) or None
+        self.state.waits.clear()
+        return tuple(
+            event.model_copy(update={"waits": waits}) if isinstance(event, DebateExit) else event for event in events
+        )
+
     def _with_rest(self, *events: DurableEvent) -> tuple[DurableEvent, ...]:
         """Return the last events of a run, with the waits of its open round, and the usage of calls that may be billed.
 
         The usage is that of calls that no other event has.
         """
-        waits = tuple(self.state.waits) or None
-        self.state.waits.clear()
-        events = tuple(
-            event.model_copy(update={"waits": waits}) if isinstance(event, DebateExit) else event for event in events
-        )
+        events = self._with_waits(*events)
         calls = self._count_open_calls() + self.state.cancelled_calls
         usage = Usage(calls=calls, unreported_calls=calls) + self.policy.unstored_usage(self.fold)
         if not usage.calls:

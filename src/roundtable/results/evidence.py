@@ -61,8 +61,8 @@ _SPELLINGS: Final = str.maketrans(
 )
 _LIGATURES: Final = {0xFDFA: "\ue000", 0xFDFB: "\ue001"}
 """Signs for which the normal form writes 18 and 8 characters; each is kept as one."""
-_MOST_PLACES: Final = 1_000
-"""Most places within words at which a part of a quote is passed over; so many are found only on made-up pages."""
+_MOST_PASSED: Final = 1_000_000
+"""Most characters of places within words that are passed over for a part of a quote; no real page has so many."""
 _EM_DASH: Final = {0x2014: "-"}
 """A dash joins no words, unlike a hyphen, so it is replaced by a hyphen only after the edges of words are known."""
 _SIGNS_BEFORE: Final = re.compile(r"(?:[ \"';:]|[.,](?!\d))*")
@@ -335,7 +335,7 @@ def _contains(page: str, quote: str) -> bool:
 def _place_of(piece: str, page: str, searched: str, start: int) -> int:
     """Return where a part of a quote stands as whole words in a page; -1 if it does not."""
     at = start - 1
-    for _ in range(_MOST_PLACES):
+    for _ in range(max(1_000, _MOST_PASSED // len(piece))):
         at = searched.find(piece, at + 1)
         if at < 0 or not _is_within_word(page, at, at + len(piece)):
             return at

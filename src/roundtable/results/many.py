@@ -92,7 +92,7 @@ class Progress(Value):
     """Seconds since the first wait for that cause, without a break of more than a minute."""
     is_wait_news: bool = False
     """Whether a log should have a line about the waits: a cause lasts for ten seconds, or another minute, two minutes,
-    four minutes and so on have passed."""
+    four minutes and so on have passed. One report of each such time says so, also one about a debate that has ended."""
     has_ended: bool = True
     """Whether a debate has just ended; if not, a debate has begun to wait, waits or continues after a wait."""
     at_once: int | None = None

@@ -74,11 +74,16 @@ class SharedLogs:
             StorageError: The session could not be read.
         """
         key = tenant_session, session_id
+        if after and key not in self._logs:
+            # Whoever follows more sessions than are kept reads what is new, and not each log again and again.
+            wiring = tenant_session.table.wiring
+            async with self._limiter:
+                return (await wiring.storage.read(session_id, after, tenant=wiring.options.tenant))[1]
         log = self._logs.setdefault(key, _Log())
         self._logs.move_to_end(key)
         try:
             await log.update(tenant_session, session_id, self._limiter)
-        except Exception:
+        except BaseException:  # a cancelled read leaves no empty log either
             if self._logs.get(key) is log:
                 del self._logs[key]
             raise
