@@ -259,8 +259,8 @@ class Settings:
     `ROUNDTABLE_BASE_URL` is not set."""
     named_providers: str | None = None
     """`ROUNDTABLE_PROVIDERS`: named endpoints, separated by spaces, each as `NAME=KIND,URL`, such as
-    `box-a=compatible,http://127.0.0.1:8001/v1`, or as the path of a TOML file with several, which contains no spaces. The key of `box-a` is read from
-    `ROUNDTABLE_BOX_A_API_KEY`."""
+    `box-a=compatible,http://127.0.0.1:8001/v1`, or as the path of a TOML file with several, which contains no spaces.
+    The key of `box-a` is read from `ROUNDTABLE_BOX_A_API_KEY`."""
     model_path: Path | None = None
     """`ROUNDTABLE_MODEL_PATH`: a GGUF file for the provider `local`, in place of the embedded model."""
     cache_home: Path | None = None
