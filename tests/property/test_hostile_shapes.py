@@ -276,9 +276,13 @@ SHAPES: Final = ("two combining classes", *UNITS)
 
 
 def each_shape(*every_day: str) -> pytest.MarkDecorator:
-    """Try a test on each shape: on these every day, since functions were slow with them, on the others in CI."""
+    """Try a test on each shape: on these every day, on each twentieth in CI as well, and on the others in the deep run."""
+
+    def marks(place: int, shape: str) -> tuple[pytest.MarkDecorator, ...]:
+        return () if shape in every_day else (pytest.mark.deep if place % 20 else pytest.mark.slow,)
+
     return pytest.mark.parametrize(
-        "shape", [pytest.param(shape, marks=() if shape in every_day else pytest.mark.slow) for shape in SHAPES]
+        "shape", [pytest.param(shape, marks=marks(place, shape)) for place, shape in enumerate(SHAPES)]
     )
 
 
