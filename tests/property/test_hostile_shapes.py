@@ -276,7 +276,7 @@ SHAPES: Final = ("two combining classes", *UNITS)
 
 
 def each_shape(*every_day: str) -> pytest.MarkDecorator:
-    """Try a test on each shape: on these every day, on each twentieth in CI as well, and on the others in the deep run."""
+    """Try a test on each shape: these every day, each twentieth in CI as well, and the others in the deep run."""
 
     def marks(place: int, shape: str) -> tuple[pytest.MarkDecorator, ...]:
         return () if shape in every_day else (pytest.mark.deep if place % 20 else pytest.mark.slow,)
