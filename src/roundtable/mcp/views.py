@@ -16,7 +16,6 @@ from roundtable.mcp.outputs import (
     NextStep,
     ToolUse,
 )
-from roundtable.results.findings import unread_in_words
 from roundtable.types import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
 from roundtable.types.plan import JUDGE_STAGE
 
@@ -87,6 +86,8 @@ def state_of(result: DebateResult, *, running: bool) -> StateFields:
 
 def debate_output(result: DebateResult, *, running: bool) -> DebateOutput:
     """Return the four layers and the state of the debate."""
+    from roundtable.results.findings import unread_in_words  # loads the modes, which a client that lists needs not
+
     layers = result.response
     return DebateOutput(
         **state_of(result, running=running),
