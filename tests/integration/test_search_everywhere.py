@@ -429,7 +429,7 @@ async def test_who_reads_and_judges_does_not_search_even_where_a_search_is_built
         table = table_of({"perplexity": server}, seats=2, analyzer="ai")
         await held(table, options=["Tea", "Coffee"], decide="judge", synthesize=True)
     asked = [asks("perplexity", seen.json) for seen in server.seen]
-    assert (asked[:2], set(asked[2:]), len(asked) > 4) == ([True, True], {False}, True)
+    assert (asked.count(True), len(asked) > 4) == (2, True)  # the two debaters, whose calls run at the same time
 
 
 async def test_turns_without_tools_do_not_search() -> None:
