@@ -188,7 +188,7 @@ BOUNDED: Final[dict[str, Act]] = {
     "report.sanitize.unmarked": sanitize.unmarked,
     "results.evidence.has_words": lambda text: has_words(text, "tea keeps for a year"),
     "results.evidence.has_words: quotes": lambda text: has_words("tea keeps for a year", text),
-    "results.evidence.has_words: the same": lambda text: has_words(f"{text}a", f"{text[:500]}"),
+    "results.evidence.has_words: the same": lambda text: has_words(f"{text}a", f"{text[:100]}"),
     "storage.rules.searchable": storage_rules.searchable,
     "types.durable_event": durable_event,
     "types.sse_event_id": sse_event_id,
