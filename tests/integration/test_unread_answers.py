@@ -522,6 +522,34 @@ class TestSmallModels:
             assert (result.answer, len(server.seen)) == ("Porto", 4)
 
 
+class TestCutForms:
+    """JSON that breaks off after, or within, the choice is given and unread; it never counts as no answer."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '{"choice": "B) Porto", "confidence": "80"',
+            '{"choice": "B", "reasoning": "It is che',
+            '{"answer": "B',
+            '{"choice": "B) Po',
+            '{"choice": "B) Porto", "position": "It is che',
+        ],
+    )
+    async def test_the_other_agents_option_does_not_win(self, text: str) -> None:
+        result, model = await debated(
+            {"ada": [json.dumps(said("x", choice="A) Lisbon"))], "bo": [text]}, options=LABELLED
+        )
+        assert result.decision is not None
+        assert (result.answer, result.decision.withheld, result.decision.unread) == (None, "A) Lisbon", ("bo",))
+        assert model.calls == 3
+        assert "Which one do you choose?" in model.requests[-1].messages[-1].content
+
+    async def test_the_letter_that_is_given_when_asked_again_counts(self) -> None:
+        replies = {"ada": [json.dumps(said("x", choice="A) Lisbon"))], "bo": ['{"choice": "B) Po', "B"], "cy": ["B"]}
+        result, _ = await debated(replies, options=LABELLED)
+        assert result.answer == "B) Porto"
+
+
 class TestFronts:
     async def test_results_over_mcp_carry_the_reading(self) -> None:
         agents = seated(ScriptedModel({"ada": [CLEAR], "bo": [UNCLEAR, "Both."]}), "ada", "bo")
