@@ -14,7 +14,7 @@ import anyio
 import pytest
 from integration.engine_kit import said
 
-from roundtable import Roundtable
+from roundtable import Roundtable, testing
 from roundtable.agents import BaseAgent
 from roundtable.bench import Question, print_progress, run_study
 from roundtable.errors import (
@@ -532,6 +532,13 @@ async def test_a_study_warns_once_of_a_wait_that_is_too_long(caplog: pytest.LogC
     with caplog.at_level(logging.WARNING, "roundtable"):
         await run_study(table, questions, outage_s=20, resamples=100)
     assert len([one for one in caplog.records if "goes on without waiting" in one.getMessage()]) == 1
+
+
+async def test_a_study_says_which_arms_left_questions_without_an_answer() -> None:
+    table = Roundtable(testing.scripted_agents({"ada": "Both have merits.", "bo": "It depends."}), storage="memory://")
+    questions = [Question(id=name, question=f"{name}?", gold="A", options=("A", "B")) for name in ("1", "2")]
+    report = await run_study(table, questions, rounds=1, resamples=100)
+    assert "count as wrong (the agents were tied, or no answer could be read): single 2 of 2" in report.to_markdown()
 
 
 async def test_a_study_loses_no_question_to_its_providers() -> None:

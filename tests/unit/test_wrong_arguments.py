@@ -35,6 +35,11 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "debate() has no argument 'tools'",
         "`tools` belongs to `Roundtable(...)`.",
     ),
+    "ids instead of results": (
+        lambda: table().resume_many(["4f1c"]),
+        "results must be Results of debate_many, not list",
+        "call resume(session_id) for each",
+    ),
     "tools of a table, later": (
         lambda: table().debate_many(["Tea?"], tools=[]),
         "a debate has no option 'tools'",

@@ -37,7 +37,7 @@ from roundtable.api.checks import (
 from roundtable.api.estimate import estimate_debate, simulate_aside
 from roundtable.api.mode_settings import mode_settings
 from roundtable.api.models import analysis_extras, synthesis_extra
-from roundtable.api.progress import WaitNews
+from roundtable.api.progress import WaitLog
 from roundtable.api.request import (
     ResolvedDebate,
     config_of,
@@ -142,10 +142,7 @@ class Debates:
         self._objects_by_session: dict[str, _RunObjects] = {}
         """Objects that callers passed for single debates, to continue these with them; only for the latest debates."""
         self._syntheses: SingleFlight[SynthesisResult] = SingleFlight()
-        self.refused_waits: Final[set[tuple[str, str]]] = set()
-        """Providers and causes of waits that were refused as too long and logged, so that each is logged once."""
-        self.logged_waits: Final = WaitNews(at_once=True)
-        """Waits of the debates of batches that were logged."""
+        self.wait_log: Final = WaitLog()
 
     async def prepare(
         self, topic: str, *, step: bool = False, patience: Patience | None = None, **options: Unpack[DebateOptions]
@@ -292,9 +289,7 @@ class Debates:
 
     def patience(self, *, wait_for: WaitFor, outage_s: float) -> Patience:
         """Check the arguments; return the patience of a single debate."""
-        settings = BatchPatience(wait_for, outage_s)
-        settings.check()
-        return settings.of_debate(self.gateway, refused=self.refused_waits)
+        return BatchPatience(wait_for, outage_s).of_debate(self.gateway, refused=self.wait_log.refused)
 
     def describe(self, topic: str, **options: Unpack[DebateOptions]) -> JsonObject:
         """Return what determines a debate; see `Roundtable.describe`."""

@@ -210,7 +210,7 @@ class ManyDebates:
     ) -> DebateResult | FailedDebate:
         outcome: DebateResult | FailedDebate
         runs: list[DebateRun] = []
-        patience = self.patience.of_debate(debates.gateway, seat, debates.refused_waits)
+        patience = self.patience.of_debate(debates.gateway, seat, debates.wait_log.refused)
         count.follow(seat)
         try:
             if session_id is None:
@@ -244,7 +244,6 @@ class ManyDebates:
         check_list("topics", self.questions, "a list of questions")
         check_list("modes", self.modes, "a list of modes")
         _check_batch(self.concurrency, self.on_error, self.on_progress)
-        self.patience.check()
         if self.name is not None:
             check_job_name(self.name)
         elif self.on is not None:
@@ -328,7 +327,6 @@ class ManyResumes:
             RoundtableError: With `on_error="raise"`, the error of the first debate that failed.
         """
         _check_batch(self.concurrency, self.on_error, self.on_progress)
-        self.patience.check()
         check_budget(self.budget)
         check_deadline(self.deadline_s)
         unfinished = {index: outcome for index, outcome in enumerate(self.held) if _is_unfinished(outcome)}
@@ -347,7 +345,7 @@ class ManyResumes:
         count.follow(seat)
         try:
             outcome = await self._once_free(
-                debates, session_id, self.patience.of_debate(debates.gateway, seat, debates.refused_waits)
+                debates, session_id, self.patience.of_debate(debates.gateway, seat, debates.wait_log.refused)
             )
         except RoundtableError as error:
             error.session_id = session_id

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import ErrorInfo
 
-__all__ = ["Cause", "ProgressCount", "WaitNews", "WaitState"]
+__all__ = ["Cause", "ProgressCount", "WaitLog", "WaitNews", "WaitState"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
@@ -100,6 +100,16 @@ class WaitNews:
         return WaitState(waited_s, is_news)
 
 
+class WaitLog:
+    """What a table has logged about the waits of its debates."""
+
+    def __init__(self) -> None:
+        self.news: Final = WaitNews(at_once=True)
+        """Waits of debates of batches."""
+        self.refused: Final[set[tuple[str, str]]] = set()
+        """Providers and causes of waits that were refused as too long; each is logged once."""
+
+
 class _Wait(NamedTuple):
     """The wait of one debate."""
 
@@ -132,7 +142,7 @@ class ProgressCount:
         self._usage = Usage()
         self._waits: dict[DebateSeat, _Wait] = {}
         self._news = WaitNews()
-        self._logged = debates.logged_waits
+        self._logged = debates.wait_log.news
 
     def follow(self, seat: DebateSeat) -> None:
         """Count the debate of a seat as begun; report when it begins to wait, and when it continues."""

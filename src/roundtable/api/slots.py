@@ -151,7 +151,11 @@ class DebateSeat:
 
 @dataclass(frozen=True, slots=True)
 class BatchPatience:
-    """How the debates of a batch wait for their providers."""
+    """How the debates of a batch wait for their providers.
+
+    Raises:
+        ConfigurationError: A setting is not valid.
+    """
 
     wait_for: WaitFor = "all"
     """Which agents a round waits for if their providers fail."""
@@ -160,12 +164,7 @@ class BatchPatience:
     adapt: bool = True
     """Whether the number of debates at the same time adapts to the providers."""
 
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigurationError: A setting is not valid.
-        """
+    def __post_init__(self) -> None:
         if self.wait_for not in get_args(WaitFor):
             names = ", ".join(get_args(WaitFor))
             raise ConfigurationError(f"unknown value of wait_for: {self.wait_for!r}; choose one of {names}")

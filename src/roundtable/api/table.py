@@ -506,6 +506,11 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         from roundtable.api.slots import BatchPatience
         from roundtable.results.many import Results
 
+        if not isinstance(results, Results):
+            raise ConfigurationError(
+                f"results must be Results of debate_many, not {type(results).__name__}",
+                hint="To continue single sessions, call resume(session_id) for each.",
+            )
         many = ManyResumes(
             held=results.held,
             budget=budget,

@@ -411,6 +411,7 @@ class StudyReport(Value):
             "|---|---|---|---|---|---|---|",
             *_at_most(most, map(_arm_line, self.arms)),
             "",
+            *_unanswered_lines(self.arms),
             "| mode | compared with | gained | lost | difference | 95 % | p | p corrected | verdict |",
             "|---|---|---|---|---|---|---|---|---|",
             *_at_most(most, map(_pair_line, self.pairs)),
@@ -473,6 +474,15 @@ def _arm_line(arm: ArmReport) -> str:
     calibration = ["" if figure is None else f"{figure:.3f}" for figure in (arm.brier, arm.calibration_error)]
     interval, calls = _interval_text(arm.interval), arm.usage.calls
     return f"| {arm.arm} | {right} | {interval} | {calls} | {times} | {' | '.join(calibration)} |"
+
+
+def _unanswered_lines(arms: Sequence[ArmReport]) -> list[str]:
+    """Return which arms left questions without an answer; empty if none did."""
+    counts = [f"{arm.arm} {arm.unanswered} of {arm.questions}" for arm in arms if arm.unanswered]
+    if not counts:
+        return []
+    why = "the agents were tied, or no answer could be read"
+    return [f"Questions without an answer, which count as wrong ({why}): {', '.join(counts)}.", ""]
 
 
 def _pair_line(pair: PairedReport) -> str:

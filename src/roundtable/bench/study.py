@@ -469,7 +469,6 @@ async def run_study(
     elif on is not None:
         raise ConfigurationError("on= needs study=, the name under which the queue keeps the debates")
     patience = BatchPatience(wait_for, outage_s, adapt)
-    patience.check()
     asked = _Study(table, modes, normalise, extract, options, study, on, patience=patience)
     _check(table, questions, modes, asked)
     if study is not None:

@@ -110,7 +110,7 @@ def connection_error(exc: Exception, provider: str, address: str) -> APINetworkE
 def _https_hint(address: str) -> str | None:
     """Return a hint for an address that may have the wrong scheme; `None` for the default hint."""
     is_plain = address.startswith("http:")
-    return "Try again; if it happens again, write the address with https://." if is_plain else None
+    return "Try again. If the server has never answered at this address, write it with https://." if is_plain else None
 
 
 def _prefix(address: str) -> str:

@@ -44,10 +44,10 @@ from roundtable._core.text import well_formed
 from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_member, ballot_in_text
 from roundtable.parsing.claims import ParsedClaim, parse_claims
 from roundtable.parsing.forms import LEADING_MEMBER, SeveralAnswers, find_answer, is_answer_text
-from roundtable.parsing.json_in_text import MAX_CHARS, Document, is_json_like, outermost
+from roundtable.parsing.json_in_text import MAX_CHARS, Document, is_json_like
 from roundtable.parsing.members import DECORATION, stance_in, text_in, text_or_number, texts_in
 from roundtable.parsing.numerals import finite_number
-from roundtable.parsing.other_json import is_taken_back, notes_in, only_text, read_other_json
+from roundtable.parsing.other_json import is_taken_back, notes_in, only_text, read_cut_choice, read_other_json
 from roundtable.reading import Asked, read_answer, without_thoughts
 from roundtable.reading.abstentions import ABSTAIN
 from roundtable.reading.folding import without_control_marks
@@ -70,8 +70,6 @@ _MOST_VERDICTS: Final = 50
 _LONG_LINE: Final = 300
 _NO_ANSWER_AFTER_THOUGHTS = "there were thoughts and no answer behind them"
 _VOTE_LISTS: Final[dict[AnswerKind, VoteList]] = {"ranking": "ranking", "approval": "approval", "scores": "scores"}
-_CHOICES: Final = frozenset({"choice", "answer", "vote", "option"})
-"""Names of members that hold a choice, in an object that breaks off."""
 _NOTHING: Final = re.compile(r"\W*(?:null\W*)?", re.IGNORECASE)
 _OTHER_FORM: Final = "the ballot is not in the form, but can be read in one way"
 _NO_OBJECT: Final = 'no JSON object with "{}" was found'
@@ -201,10 +199,7 @@ def parse_answer(
         several = Reading(certainty="unread", rule="several")
         return ParseFailure(_SEVERAL_ANSWERS.format(wanted.member), text, document.span, reading=several)
     if problem := _member_problem(document, kind):
-        cut = _read_cut_choice(text, wanted.asked) if kind == "position" and wanted.asked is not None else None
-        if cut is not None:
-            return ParseFailure(problem, text, document.span, reading=cut, asks="option")
-        return ParseFailure(problem, text, document.span, reading=_UNREAD_VOTE if kind in _VOTE_LISTS else None)
+        return _unread_member(problem, text, document.span, wanted)
     fields, uncounted = _countable_fields(document)
     parsed = _read_form(fields, wanted, confidence_scale)
     if not isinstance(parsed, str) and kind in _VOTE_LISTS and parsed.warnings and document.guessed:
@@ -303,6 +298,15 @@ def _invalid(reason: str, text: str, span: tuple[int, int], fields: JsonObject, 
         return ParseFailure(reason, text, span, reading=_UNREAD_VOTE, asks="form" if wanted.motions else "option")
     reasons = text_in(fields.get("reasoning")) if wanted.kind == "position" else ""
     return ParseFailure(reason, text, span, reading=_UNREAD_POSITION if reasons else None, words=reasons)
+
+
+def _unread_member(problem: str, text: str, span: tuple[int, int], wanted: _Wanted) -> ParseFailure:
+    """Return the failure of a leading member that cannot be read; a choice beside it was given all the same."""
+    if wanted.kind == "position" and wanted.asked is not None:
+        cut = read_cut_choice(text, wanted.asked)
+        if cut is not None:
+            return ParseFailure(problem, text, span, reading=cut, asks="option")
+    return ParseFailure(problem, text, span, reading=_UNREAD_VOTE if wanted.kind in _VOTE_LISTS else None)
 
 
 def _member_problem(document: Document, kind: AnswerKind) -> str:
@@ -447,20 +451,7 @@ def _read_unformed(answer: str, asked: Asked) -> Reading | None:
     reading = read_other_json(answer, asked, is_named=True)
     if reading.certainty == "certain" or reading.rule == "several":
         return reading
-    return _read_cut_choice(answer, asked) if asked.kind == "choice" else None
-
-
-def _read_cut_choice(answer: str, asked: Asked) -> Reading | None:
-    """Read the choice in JSON that breaks off; `None` without a choice. What follows it could have taken it back."""
-    tail = outermost(answer)[1]
-    members = () if tail is None else [name for name in tail.fields if name.casefold() in _CHOICES]
-    if tail is None or not members:
-        return None
-    complete = {name: tail.fields[name] for name in members if name not in tail.partial}
-    reading = read_other_json(json.dumps(complete), asked, is_named=True)
-    if reading.certainty != "certain":
-        return Reading(certainty="unread", rule="none", place="choice")
-    return reading.model_copy(update={"certainty": "likely", "place": "choice", "span": None})
+    return read_cut_choice(answer, asked) if asked.kind == "choice" else None
 
 
 def _is_prose(answer: str) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roundtable.reading import Asked
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["Notes", "is_taken_back", "notes_in", "only_text", "read_other_json", "unfenced"]
+__all__ = ["Notes", "is_taken_back", "notes_in", "only_text", "read_cut_choice", "read_other_json", "unfenced"]
 
 _ANSWERS: Final = frozenset(
     [
@@ -52,6 +52,8 @@ _ANSWERS: Final = frozenset(
     ]
 ) | {noun.replace(" ", "") for noun in ANSWER_NOUNS}
 """Words in names of members that hold an answer."""
+_CHOICES: Final = frozenset({"choice", "answer", "vote", "option"})
+"""Names of members that hold a choice, in an object that breaks off."""
 _NEUTRAL: Final = frozenset(
     [
         "my",
@@ -197,6 +199,19 @@ def read_other_json(text: str, asked: Asked, *, is_named: bool = False) -> Readi
     if any(is_taken_back(fields, values[0], asked) for fields in objects.values()):
         return Reading(certainty="unread", rule="several", candidates=values)
     return certain[0][1].model_copy(update={"span": None})
+
+
+def read_cut_choice(answer: str, asked: Asked) -> Reading | None:
+    """Read the choice in JSON that breaks off; `None` without a choice. What follows it could have taken it back."""
+    tail = outermost(answer)[1]
+    members = () if tail is None else [name for name in tail.fields if name.casefold() in _CHOICES]
+    if tail is None or not members:
+        return None
+    complete = {name: tail.fields[name] for name in members if name not in tail.partial}
+    reading = read_other_json(json.dumps(complete), asked, is_named=True)
+    if reading.certainty != "certain":
+        return Reading(certainty="unread", rule="none", place="choice")
+    return reading.model_copy(update={"certainty": "likely", "place": "choice", "span": None})
 
 
 def only_text(value: JsonValue) -> str:

@@ -75,7 +75,7 @@ class SharedLogs:
         """
         key = tenant_session, session_id
         if after and key not in self._logs:
-            # Whoever follows more sessions than are kept reads what is new, and not each log again and again.
+            # With more sessions than are kept, only what is new is read, and not each log again and again.
             wiring = tenant_session.table.wiring
             async with self._limiter:
                 return (await wiring.storage.read(session_id, after, tenant=wiring.options.tenant))[1]
