@@ -49,12 +49,21 @@ class TestClosedQuestions:
     @pytest.mark.parametrize(
         ("options", "shown", "wanted"),
         [
-            (CITIES, "| A) Lisbon\n| B) Porto", "only its letter or number"),
-            (LABELLED, "| A) Lisbon\n| B) Porto", "only its letter or number"),
+            (CITIES, "| A) Lisbon\n| B) Porto", "only its letter and nothing else"),
+            (LABELLED, "| A) Lisbon\n| B) Porto", "only its letter and nothing else"),
+            (("1. Lisbon", "2. Porto"), "| 1. Lisbon\n| 2. Porto", "only its number and nothing else"),
+            (("a1) Lisbon", "b2) Porto"), "| A) a1) Lisbon\n| B) b2) Porto", "only its letter and nothing else"),
             (MANY, "| dish 0\n| dish 1\n| dish 2", "as it is spelt here"),
-            (("[0, 1]", "(0, 1)"), "| A) [0, 1]\n| B) (0, 1)", "only its letter or number"),
+            (("[0, 1]", "(0, 1)"), "| A) [0, 1]\n| B) (0, 1)", "only its letter and nothing else"),
         ],
-        ids=["bare options", "labelled options", "many options", "options that differ in brackets"],
+        ids=[
+            "bare options",
+            "labelled options",
+            "numbered options",
+            "odd labels",
+            "many options",
+            "options that differ in brackets",
+        ],
     )
     def test_it_lists_the_options_as_they_are_spelt(self, options: tuple[str, ...], shown: str, wanted: str) -> None:
         question = closed_question(ParseFailure("it names none", UNCLEAR, asks="option"), options, Fence("00ff"))

@@ -79,9 +79,9 @@ def closed_question(failure: ParseFailure, options: Sequence[str] | None, fence:
     names = [Fence.line(option, _MOST_CHARS) for option in options]
     if asked.labels:
         names = [f"{label}) {name}" for label, name in zip(asked.labels, names, strict=True)]
-    wanted = (
-        "Write only its letter or number" if asked.labels or own_labels(options) else "Write it as it is spelt here"
-    )
+    labels = asked.labels or own_labels(options)
+    sign = "letter" if all(map(str.isalpha, labels)) else "number" if all(map(str.isdecimal, labels)) else "label"
+    wanted = f"Write only its {sign}" if labels else "Write it as it is spelt here"
     return (
         f"Your answer could not be read for certain: {Fence.inline(failure.reason)}. Which one do you choose?\n"
         + fence.quote("\n".join(names), label="options")
