@@ -39,3 +39,16 @@ def test_a_mistyped_endpoint_is_refused(command: Command, text: str) -> None:
     done = command("Tea?", "--provider", text)
     assert done.code == 2
     assert "--provider takes NAME=KIND,URL" in done.both
+
+
+def test_doctor_names_each_endpoint_with_its_address_and_key(
+    command: Command, boxes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTABLE_PROVIDERS", boxes[1])
+    monkeypatch.setenv("ROUNDTABLE_BOX_A_API_KEY", "sk-canary")
+    done = command("doctor", "--provider", boxes[0])
+    text = " ".join(done.out.split())
+    address = boxes[0].partition(",")[2]
+    assert f"endpoint box-a: compatible at {address}, with the key of ROUNDTABLE_BOX_A_API_KEY; not called" in text
+    assert "with no key, as ROUNDTABLE_BOX_B_API_KEY is not set; not called" in text
+    assert "sk-canary" not in done.both

@@ -26,6 +26,7 @@ from roundtable.providers.command import CLAUDE, CODEX, GEMINI, find_binary
 from roundtable.providers.http_provider import ollama_url
 from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
 from roundtable.providers.local.weights import check_weights
+from roundtable.providers.spec import endpoint_key
 from roundtable.settings import Settings
 from roundtable.storage.database import Database
 from roundtable.storage.locations import check_new
@@ -71,7 +72,8 @@ class Check:
 async def run_checks(context: CommandContext) -> ExitCode:
     """Check everything a debate needs, without network calls."""
     settings = context.settings
-    checks = [*_versions(), *_keys(context), *_addresses(settings), *_proxies(settings), *_searches(settings)]
+    checks = [*_versions(), *_keys(context), *_addresses(settings), *_endpoints(context)]
+    checks += [*_proxies(settings), *_searches(settings)]
     checks += _programs(settings)
     checks.append(await anyio.to_thread.run_sync(_check_embedded, settings))
     checks.append(await _storage(context))
@@ -155,6 +157,17 @@ def _address(settings: Settings, variable: str, url: str, keys: Iterable[str]) -
         fix = "Use https if others share this network."
         return Check(name, "warning", f"{masked_url(url)} is plain http: the network can read all questions", fix)
     return Check(name, "ok", f"{masked_url(url)}, not called")
+
+
+def _endpoints(context: CommandContext) -> Iterator[Check]:
+    """Name the address and the key of each named endpoint."""
+    for name, config in context.table.wiring.options.providers.items():
+        if config.kind is None:
+            continue
+        variable = endpoint_key(name)
+        where = masked_url(config.base_url) if config.base_url else "the vendor's address"
+        key = f"the key of {variable}" if context.settings.get(variable) else f"no key, as {variable} is not set"
+        yield Check(f"endpoint {name}", "ok", f"{config.kind} at {where}, with {key}; not called")
 
 
 def _proxies(settings: Settings) -> Iterator[Check]:
