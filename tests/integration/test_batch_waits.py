@@ -305,8 +305,9 @@ async def test_a_log_shows_waits_that_begin_short_and_last_for_minutes(
     ]
     assert [record.getMessage() for record in caplog.records if "wait" in record.getMessage()] == [
         "a debate waits 1 s for its provider, and others may too: scripted: could not connect",
-        "1 debate waits, 1 min so far, and the next try is in 30 s: scripted: could not connect",
-        "1 debate waits, 3 min so far, and the next try is in 30 s: scripted: could not connect",
+        "1 debate waits, 7 s so far, and the next try is in 8 s: scripted: could not connect",
+        "1 debate waits, 2 min so far, and the next try is in 30 s: scripted: could not connect",
+        "1 debate waits, 4 min so far, and the next try is in 30 s: scripted: could not connect",
     ]
 
 

@@ -65,7 +65,7 @@ class WaitNews:
     """Which waits a log shows: each cause after ten seconds, and then after a minute, two minutes, and so on.
 
     Args:
-        at_once: Whether the first wait for each cause is shown at once.
+        at_once: Whether the first wait for each cause is shown at once as well, however short it is.
 
     Example:
         >>> news, cause = WaitNews(), Cause("acme", "API_NETWORK_ERROR")
@@ -87,16 +87,18 @@ class WaitNews:
             left_s: Seconds until they try again.
         """
         outage = self._outages.get(cause)
-        shown_after_s = 0.0 if self._at_once and outage is None else _LONG_WAIT_S
+        is_first = outage is None
         if outage is None or now - outage.until > _AGAIN_S:
             outage = self._outages[cause] = _Outage(now)
         outage.until = max(outage.until, now + left_s)
         waited_s = now - outage.since
-        if outage.reminders is None:
-            is_news = waited_s + left_s >= shown_after_s
-            outage.reminders = Reminders(waited_s + _AGAIN_S) if is_news else None
-        else:
+        if outage.reminders is not None:
             is_news = outage.reminders.is_due(waited_s)
+        elif waited_s + left_s >= _LONG_WAIT_S:
+            is_news = True
+            outage.reminders = Reminders(waited_s + _AGAIN_S)
+        else:
+            is_news = self._at_once and is_first
         return WaitState(waited_s, is_news)
 
 
