@@ -32,7 +32,14 @@ from roundtable.parsing.forms import LEADING_MEMBER, find_answer, is_answer_text
 from roundtable.parsing.formulas import restore_commands
 from roundtable.parsing.members import stance_in, text_in, text_or_number, texts_in
 from roundtable.parsing.numerals import finite_number, score_number
-from roundtable.parsing.other_json import is_taken_back, notes_in, only_text, read_other_json, unfenced
+from roundtable.parsing.other_json import (
+    is_taken_back,
+    notes_in,
+    only_text,
+    read_cut_choice,
+    read_other_json,
+    unfenced,
+)
 from roundtable.parsing.schema_checks import TooManyStepsError, first_error, part_error
 from roundtable.parsing.tool_markup import text_beside_tool_calls
 from roundtable.prompts import Fence, estimate_tokens, fit_texts, neutralise
@@ -105,6 +112,7 @@ READERS: Final[dict[str, Act]] = {
     "parsing.formulas.restore_commands": restore_commands,
     "parsing.other_json.notes_in": notes_in,
     "parsing.other_json.read_other_json": lambda text: read_other_json(json.dumps({"answer": text}), CITIES),
+    "parsing.other_json.read_cut_choice": lambda text: read_cut_choice(f'{{"choice": {json.dumps(text)}', CITIES),
     "parsing.other_json.is_taken_back": lambda text: is_taken_back({"note": text}, "Lisbon", CITIES),
     "parsing.tool_markup.text_beside_tool_calls": text_beside_tool_calls,
     "reading.read_answer: options": lambda text: read_answer(text, CITIES),
