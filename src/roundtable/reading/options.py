@@ -248,11 +248,13 @@ class OptionTable:
     def mentions(self, text: str, start: int, end: int) -> list[Named]:
         """Return all options that a sentence names, in order, without those that are part of a longer one."""
         found: list[Named] = []
+        covered = bytearray(max(0, min(end, len(text)) - start) + 1)  # 1 at each character of an option that was found
         for pattern, option in self._searched:
             for match in pattern.finditer(text, start, end):
-                if not any(other.start <= match.start() < other.end for other in found):
+                if not covered[match.start() - start]:
                     found.append(Named((option,), match.start(), match.end(), "text"))
-        found += [named for named in self._labels_in(text, start, end) if not _lies_in(named, found)]
+                    covered[match.start() - start : match.end() - start] = b"\1" * (match.end() - match.start())
+        found += [named for named in self._labels_in(text, start, end) if not covered[named.start - start]]
         return _merged(text, sorted(found, key=lambda named: named.start))
 
     def _labels_in(self, text: str, start: int, end: int) -> Iterator[Named]:
@@ -284,10 +286,6 @@ def _merged(text: str, mentions: Sequence[Named]) -> list[Named]:
         else:
             merged.append(named)
     return merged
-
-
-def _lies_in(named: Named, others: Sequence[Named]) -> bool:
-    return any(other.start <= named.start < other.end for other in others)
 
 
 def _is_signed(text: str, at: int) -> bool:
