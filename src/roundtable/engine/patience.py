@@ -277,7 +277,7 @@ class ProviderPatience:
             # They grow anew after a provider that said when to try again.
             outages.attempts = 0 if any(errors[slot].retry_after_s for slot in away) else outages.attempts + 1
         turns = [*(away[slot] for slot in fitting), *others]
-        seconds = max([*fitting.values(), *([_SECOND_CHANCE_S] if others else [])], default=0.0)
+        seconds = max(_SECOND_CHANCE_S if others else 0.0, *fitting.values(), 0.0)
         return _Retake(turns, seconds) if turns else None
 
     def _fitting_s(self, outages: _Outages, error: RoundtableError, left_s: float) -> float | None:
