@@ -347,6 +347,7 @@ def test_a_megabyte_is_folded_checked_or_refused_at_once(shape: str) -> None:
     assert not slow
 
 
+@pytest.mark.deep
 @each_shape()
 def test_no_reader_takes_long_for_a_megabyte(shape: str) -> None:
     text = repeated(shape, 2**20)

@@ -18,6 +18,8 @@ __all__ = ["FACTORIAL", "Named", "OptionTable", "option_table", "option_texts", 
 _LABELLED: Final = re.compile(r"\s*+[(\[]?\s?([^\W\d_]|[0-9]{1,2}|[ivxIVX]{1,4})\s?[)\].:]\)?\s*+(\S.*)", re.DOTALL)
 _CIRCLED: Final = re.compile(r"\s*+([\u2460-\u2473\u24b6-\u24e9\u2776-\u277f])\s*+(\S.*)", re.DOTALL)
 _SPACED: Final = re.compile(r"\s*+(\w)[ \u3000]++(\S.*)", re.DOTALL)
+_LABEL_HEAD: Final = 200
+"""Characters of an option in which its own label is looked for."""
 _ALPHABETS: Final = (
     "ABCDEFGHIJ",
     "abcdefghij",
@@ -342,7 +344,7 @@ def own_labels(options: Sequence[str]) -> tuple[str, ...]:
         (('A', 'B'), (), ('A', 'B'))
     """
     for form in (_LABELLED, _CIRCLED, _SPACED):
-        parts = [form.fullmatch(fold(option)) for option in options]
+        parts = [form.fullmatch(fold(option[:_LABEL_HEAD])) for option in options]
         labels = tuple(part[1] for part in parts if part is not None)
         is_series = form is not _SPACED or any(series.startswith("".join(labels)) for series in _ALPHABETS)
         if len(labels) == len(options) > 1 and len({label.casefold() for label in labels}) == len(labels) and is_series:
