@@ -190,8 +190,8 @@ class PairedReport(Value):
     verdict: StudyVerdict
     """`"better"` or `"worse"` if the interval excludes 0 and `p_corrected` is below 0.05; otherwise `"undecided"`."""
     questions_needed: int | None
-    """About how many questions a study needs for a verdict on this difference: of repetitions of the study with this
-    number of questions, 80 % find the difference after Holm's correction. `None` if there is no difference."""
+    """About how many questions a study needs for a verdict on this difference. If a study of this size were repeated
+    many times, 80 % of the repetitions would find it after Holm's correction. `None` without a difference."""
 
 
 class Movement(Moves):

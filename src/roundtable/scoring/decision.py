@@ -73,8 +73,8 @@ def decide(
         rules: Registry in which to look up the rule; `None` for the built-in rules.
         voters: A different name for each ballot. With names, the decision lists abstentions and invalid ballots by
             voter name instead of by index.
-        unread: Names of voters that gave a ballot that could not be read. Their ballots count for no option. If these
-            voters could have overturned the outcome with any ballots of theirs, there is no winner.
+        unread: Names of voters that gave a ballot that could not be read. Their ballots count for no option. If some
+            ballots of these voters would have changed the outcome, there is no winner.
         parameters: Parameters of the rule, such as `q` of `supermajority`.
 
     Returns:
