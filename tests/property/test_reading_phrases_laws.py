@@ -60,7 +60,7 @@ def test_each_letter_has_its_place(text: str) -> None:
     assert letters_of(letters.text).text == letters.text
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_letters_of_every_character_are_reduced_once() -> None:
     codes = [code for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
     for start in range(0, len(codes), 200):

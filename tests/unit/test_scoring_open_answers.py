@@ -175,10 +175,11 @@ UNEQUAL = [
 ]
 
 
+@pytest.mark.parametrize("layers", [100, 20_000])
 @pytest.mark.parametrize(("before", "after"), [("(", ")"), ("\\boxed{", "}"), ('"', '"')])
-def test_very_many_layers_stay_and_take_no_time(before: str, after: str) -> None:
+def test_very_many_layers_stay_and_take_no_time(before: str, after: str, layers: int) -> None:
     assert open_key(f"{before * 20}tea{after * 20}") == "tea"
-    text = f"{before * 20_000}tea{after * 20_000}"
+    text = f"{before * layers}tea{after * layers}"
     assert open_key(text) == text
 
 
