@@ -326,8 +326,8 @@ def grows(short: int, long: int) -> bool:
 
 SOON: Final = 1.0
 """Seconds that are far more than one cheap step needs for 1 MiB, also under load and when coverage is measured."""
-LATER: Final = 40.0
-"""Seconds that are far more than a reader needs for 1 MiB; one whose cost grows with the square needs minutes."""
+LATER: Final = 12.0
+"""Seconds that are far more than up to 24 readings of 1 MiB need; one whose cost grows with the square needs minutes."""
 
 
 def seconds(function: Act, text: str) -> float:
@@ -345,6 +345,23 @@ def test_a_megabyte_is_folded_checked_or_refused_at_once(shape: str) -> None:
         taken = ((name, seconds(function, text)) for name, function in BOUNDED.items())
         slow += [(name, size, took) for name, took in taken if took > 3 * SOON]
     assert not slow
+
+
+KINDS: Final = (CITIES, LISTED, Asked("number"), Asked("yes_no"), Asked("formula"), Asked())
+
+
+@each_shape("the words before an answer", "hashes")
+def test_the_longest_text_that_is_read_is_read_at_once(shape: str) -> None:
+    text = repeated(shape, 249_000)
+    assert not [asked for asked in KINDS if seconds(lambda text, asked=asked: read_answer(text, asked), text) > 3 * SOON]
+
+
+@pytest.mark.parametrize("asked", KINDS)
+def test_a_longer_text_is_refused_not_cut(asked: Asked) -> None:
+    longest = "The answer is Lisbon. ".ljust(250_000)
+    assert read_answer(longest, CITIES).value == "Lisbon"
+    reading = read_answer(f"{longest} ", asked)
+    assert (reading.certainty, reading.rule, reading.value) == ("unread", "too_long", None)
 
 
 @pytest.mark.deep

@@ -26,7 +26,7 @@ __all__ = ["Cause", "ProgressCount", "WaitLog", "WaitNews", "WaitState"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
-_CAUSE_CHARS: Final = 80
+_CAUSE_CHARS: Final = 120
 _TICK_S: Final = 10.0
 """Seconds between two reports while debates wait."""
 _LONG_WAIT_S: Final = 10.0

@@ -121,8 +121,10 @@ class StoringHooks:
         if turn.outcome == "answered":
             await journal.append(self.answer_event(turn))
             return
-        logger.warning(
-            "agent failed: %s",
+        waits = self.will_wait(turn)
+        logger.log(
+            logging.INFO if waits else logging.WARNING,
+            "agent failed, and is asked again after a wait: %s" if waits else "agent failed: %s",
             turn.error.message,
             extra={"session": journal.session_id, "agent": turn.agent_id, "round": turn.round},
         )
@@ -134,7 +136,7 @@ class StoringHooks:
                 agent=turn.agent_id,
                 round=turn.round,
                 error=turn.error.message,
-                action="retry" if self.will_wait(turn) else self.action(turn),
+                action="retry" if waits else self.action(turn),
             )
         )
 

@@ -720,7 +720,9 @@ def _marked(
     text: str, sentence: tuple[int, int], start: int, affirmed: Sequence[Named], table: OptionTable
 ) -> list[Named]:
     """Return the option that a sentence has in bold or in quotes, unless the text marks other options alike."""
-    spans = [match.span() for match in islice(_MARKED.finditer(text, start), _MOST_MARKED)]
+    spans = [match.span() for match in islice(_MARKED.finditer(text, start), _MOST_MARKED + 1)]
+    if len(spans) > _MOST_MARKED:
+        return []
     inline = [span for span in spans if not _is_heading(text, span, start)]
     options = {option for begin, end in inline for option in table.whole(cleaned(text[begin:end]))}
     inside = [span for span in inline if sentence[0] < span[0] and span[1] <= sentence[1] + 2]

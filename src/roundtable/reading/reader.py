@@ -23,6 +23,8 @@ __all__ = ["READER_VERSION", "read_answer"]
 
 READER_VERSION: Final = 1
 """Version of the rules; stored with each reading."""
+_MOST_CHARS: Final = 250_000
+"""No model writes longer answers, and to search one for a stated answer would take seconds."""
 _MOST_NAME: Final = 2
 _COLON: Final = re.compile(r"[\s*_]*+(?:[:\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
 _COMMA: Final = re.compile(r"[\s*_]*+(?:[:,\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
@@ -44,10 +46,11 @@ def read_answer(text: str, asked: Asked) -> Reading:
     r"""Read the answer in a whole text.
 
     The reading is certain only if the text can be read in one way. All places that state the answer must agree: a box,
-    a sentence such as *The answer is B*, the first line, the last line. Drafts in thoughts don't count.
+    a sentence such as *The answer is B*, the first line, the last line. Drafts in thoughts don't count. A text of more
+    than 250,000 characters is never cut, but refused: it is unread.
 
     Args:
-        text: The whole text that the agent wrote; nothing is cut.
+        text: The whole text that the agent wrote.
         asked: What the question asks for.
 
     Example:
@@ -60,6 +63,8 @@ def read_answer(text: str, asked: Asked) -> Reading:
         >>> read_answer(r"So 17 \times 24 = \boxed{408}.", Asked("number")).value
         '408'
     """
+    if len(text) > _MOST_CHARS:
+        return Reading(certainty="unread", rule="too_long")
     start = answer_start(text)
     if start is None:
         return Reading(certainty="unread", rule="thoughts")

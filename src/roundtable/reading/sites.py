@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -377,9 +378,7 @@ def sentence_start(text: str, at: int, start: int) -> int:
 
 def boxes(text: str, start: int) -> Iterator[Site]:
     """Yield the contents of the innermost boxes of formulas."""
-    for number, match in enumerate(_BOX.finditer(text, start)):
-        if number >= _MOST_HITS:
-            return
+    for match in _matches(_BOX, text, start):
         end = _closing_brace(text, match.end())
         if end is None or _BOX.search(text, match.end(), end) or _is_box_denied(text, match.start(), end + 1):
             continue
@@ -419,12 +418,12 @@ def _closing_brace(text: str, at: int) -> int | None:
 
 def cue_sites(text: str, start: int) -> Iterator[Site]:
     """Yield what follows *the answer is*, *Final answer:*, *I choose* and the like, up to the end of its sentence."""
-    for match in _HASHES.finditer(text, start):
+    for match in _matches(_HASHES, text, start):
         line_end = text.find("\n", match.end())
         yield Site("hashes", match.end(), line_end if line_end >= 0 else len(text), is_final=True)
-    for match in islice(_TAG.finditer(text, start), _MOST_HITS):
+    for match in _matches(_TAG, text, start):
         yield Site("tag", *match.span("inside"), is_final=True)
-    for match in islice(_HEADING.finditer(text, start), _MOST_HITS):
+    for match in _matches(_HEADING, text, start):
         line_end = text.find("\n", match.end())
         yield Site("answer", match.end(), line_end if line_end >= 0 else len(text), is_final=True)
     yield from _verb_sites(text, start, lowered := _lowered(text))
@@ -438,14 +437,14 @@ def cue_sites(text: str, start: int) -> Iterator[Site]:
 
 def _verb_sites(text: str, start: int, lowered: str) -> Iterator[Site]:
     """Yield what follows the verb of a choice."""
-    for match in islice(_SWITCH.finditer(text, start), _MOST_HITS):
+    for match in _matches(_SWITCH, text, start):
         if is_own(text, match.start("verb"), start):
             yield _cue("choose", text, match.start("verb"), match.end(), start)
     for at in _hits(lowered, start, IMPERATIVES):
         verb = _IMPERATIVE.match(text, at)
         if verb is not None and _begins_clause(text, at, start) and is_own(text, at, start):
             yield _cue("choose", text, at, verb.end(), start)
-    for match in islice(_BEST.finditer(text, start), _MOST_HITS):
+    for match in _matches(_BEST, text, start):
         before = text[sentence_start(text, match.start(), start) : match.start()]
         if contains("conclusion", before) and is_own(text, match.start(), start):
             yield _cue("answer", text, match.start(), match.end(), start)
@@ -478,6 +477,12 @@ def _lowered(text: str) -> str:
     if len(lowered) == len(text):
         return lowered
     return "".join(small if len(small := char.lower()) == 1 else char for char in text)
+
+
+def _matches(pattern: re.Pattern[str], text: str, start: int) -> list[re.Match[str]]:
+    """Return the matches of a pattern, in order; of very many, the first and the last ones."""
+    matches = pattern.finditer(text, start)
+    return [*islice(matches, _MOST_HITS), *deque(matches, _MOST_HITS)]
 
 
 def _hits(lowered: str, start: int, words: tuple[str, ...]) -> list[int]:

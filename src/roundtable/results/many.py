@@ -234,9 +234,14 @@ class Results(Sequence[DebateResult]):
         """The debates in whose last round an agent is missing, for example because its key was refused."""
         return tuple(result for result in self._results if not result.roster.complete)
 
+    @property
+    def undecided(self) -> tuple[DebateResult, ...]:
+        """The debates without an answer, for example because of a tie or of answers that could not be read."""
+        return tuple(result for result in self._results if result.answer is None)
+
     def _shortfall(self) -> str:
-        missing = len(self.incomplete)
-        return f"{len(self.failures)} failed" + (f", {missing} with agents missing" if missing else "")
+        counts = {"with agents missing": len(self.incomplete), "without an answer": len(self.undecided)}
+        return ", ".join([f"{len(self.failures)} failed", *(f"{count} {what}" for what, count in counts.items() if count)])
 
     @property
     def usage(self) -> Usage:

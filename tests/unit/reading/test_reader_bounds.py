@@ -37,3 +37,32 @@ def test_numerals_of_myriads_are_read(text: str, value: int) -> None:
 
 def test_only_so_many_adjectives_are_skipped() -> None:
     assert belongs_to_others("小明的" + "最终" * 9)
+
+
+@pytest.mark.parametrize("count", [39, 45, 90, 200])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        r"So it may be \boxed{Lisbon} here. ",
+        "#### Lisbon\n",
+        "<answer>Lisbon</answer>\n",
+        "**Final answer:** Lisbon\n\n",
+        "I choose Lisbon. ",
+        "**Lisbon** ",
+        "Lisbon is the answer. ",
+    ],
+)
+def test_of_very_many_places_the_last_ones_count_too(unit: str, count: int) -> None:
+    for end in ("#### Porto", "The answer is Porto.", r"\boxed{Porto}", "Porto is the answer."):
+        reading = read_answer(f"Words about it.\n{unit * count}\n{end}", CITIES)
+        assert reading.certainty != "certain" or reading.value == "Porto"
+
+
+def test_the_last_of_fifty_boxes_is_read() -> None:
+    steps = "".join(rf"Step {step} gives \boxed{{{step}}}, so we go on with the rest of it. " for step in range(50))
+    assert read_answer(rf"{steps}Hence the answer is \boxed{{99}}.", Asked("number")).value == "99"
+
+
+def test_an_option_in_bold_is_not_chosen_behind_a_hundred_bold_words() -> None:
+    text = "**x** " * 120 + "\nIn conclusion, Lisbon is large, **Porto** is near, and I like both."
+    assert read_answer(text, CITIES).certainty != "certain"
