@@ -213,7 +213,7 @@ MODULES = {
                 "    'Tea'\n",
                 start=TABLE,
                 own=FOR_TENANT,
-                left_out=frozenset({"aclose", "for_tenant", "wiring"}),
+                left_out=frozenset({"aclose", "for_tenant", "from_engine"}),
             ),
         ),
         functions=((DEBATE_SYNC, "api/table.py", "debate"), (RUN_STUDY, "bench/study.py", "run_study")),

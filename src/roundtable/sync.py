@@ -372,6 +372,12 @@ class Roundtable:
         """Run a debate and yield its events as they happen; see `debate` for the arguments."""
         return DebateStream(self._portal.make(lambda: self._table.stream(topic, **options)), self._portal)
 
+    def stream_fork(self, session_id: str, *, at_round: int, **changes: Unpack[DebateOptions]) -> DebateStream:
+        """Fork a session, run the new one and yield its events as they happen; see `fork` for the arguments."""
+        return DebateStream(
+            self._portal.make(lambda: self._table.stream_fork(session_id, at_round=at_round, **changes)), self._portal
+        )
+
     def start(
         self,
         topic: str,

@@ -125,7 +125,7 @@ async def test_users_do_not_see_each_other() -> None:
 async def test_a_closed_table_has_let_its_file_go_and_opens_it_again(tmp_path: Path) -> None:
     table = table_of(f"sqlite:///{tmp_path}/kept.db")
     name = (await table.debate("Tea?", rounds=1)).session_id
-    opened = table.wiring.storage
+    opened = table._wiring.storage
     await table.aclose()
     with pytest.raises(StorageError, match="closed"):
         await opened.read(name)
@@ -163,7 +163,7 @@ async def test_a_team_answers_at_a_table() -> None:
 def test_formats_and_storages_are_found_by_name(tmp_path: Path) -> None:
     table = table_of(open_memory())
     assert format_of("debate.md") == "markdown"
-    assert find_exporter(table.wiring.catalog, "html") is not None
+    assert find_exporter(table._wiring.catalog, "html") is not None
     storage = open_sqlite(f"sqlite:///{tmp_path}/made.db")
     assert isinstance(storage, SQLiteStorage)
     storage.close()

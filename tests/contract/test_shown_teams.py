@@ -77,7 +77,7 @@ async def until_revoked(web: httpx.AsyncClient, tokens: TokenStore) -> str:
 async def run_server() -> dict[str, Any]:
     """Serve the team to a user and an administrator, and return what each of their requests was answered."""
     table, urls = crm_table(), list[str]()
-    tokens = TokenStore.of(table.wiring.storage)
+    tokens = TokenStore.of(table._wiring.storage)
     app = create_app(table, auth=TokenAuthenticator(tokens, audience="http"), check_s=0.02)
 
     @app.get("/api/fails")
@@ -320,7 +320,7 @@ async def use_client() -> dict[str, Any]:
     """Call every method of the client against a server in the same process, and return the results."""
     got: dict[str, Any] = {}
     table, urls = crm_table(), list[str]()
-    app = create_app(table, auth=TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="http"), limits=FREE)
+    app = create_app(table, auth=TokenAuthenticator(TokenStore.of(table._wiring.storage), audience="http"), limits=FREE)
     token = await token_for(table, "ann")
     async with anyio.create_task_group() as group:
         group.start_soon(lambda: serve(app, port=0, listening=urls.append))

@@ -59,6 +59,11 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
             {"src/roundtable/agents/planted.py": "import pluggy\n"},
             "agents.planted -> pluggy",
         ),
+        (
+            "a server that reaches behind the table",
+            {"src/roundtable/server/planted.py": "import roundtable.api.assembly\n"},
+            "server.planted -> roundtable.api.assembly",
+        ),
         ("an extra in the core", {"src/roundtable/engine/planted.py": "import rich\n"}, "engine.planted -> rich"),
     ),
     "types": (

@@ -37,7 +37,7 @@ def served_table(**options: Any) -> Roundtable:
 
 async def token_for(table: Roundtable, user: str, *scopes: Any) -> str:
     """Make a token of a user."""
-    store = TokenStore.of(table.wiring.storage)
+    store = TokenStore.of(table._wiring.storage)
     return (await store.create(user, scopes=scopes or ("read", "write"), audience="http")).secret
 
 

@@ -36,7 +36,7 @@ async def test_a_model_reads_each_round_once_and_its_clusters_decide() -> None:
         result = await table.debate("Tea?", rounds=2)
         assert isinstance(result.consensus, AIConsensusResult)
         assert (result.consensus.agreement_level, result.consensus.method, result.answer) == (0.0, "ai", "Tea")
-        engine = table.wiring.engine
+        engine = table._wiring.engine
         assert await engine.get_consensus(result.session_id) == await engine.get_consensus(result.session_id)
         assert (await table.session(result.session_id)) == result
     assert result.usage.calls == 6 + 2
@@ -154,7 +154,7 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
     table = rt.Roundtable(storage="memory://", settings=Settings.from_env(keys))
     named = {"openai": "gpt-5-mini", "anthropic": "claude-haiku-4-5"}
     for provider, light in named.items():
-        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
+        meter = table._wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
         reader = meter.meters[0].meter
         assert isinstance(reader, AIConsensusAnalyzer)
         assert reader.get_diagnostics().models == (f"{provider}:{light}",)
@@ -163,9 +163,9 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
         ("perplexity", "API key"),
         ("strange", "strange has no light model"),
     ]:
-        meter = table.wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
+        meter = table._wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
         assert why in (meter.meters[0].meter.get_diagnostics().reason or "")
-    assert table.wiring.meter([], None, None).meters[0].meter.get_diagnostics().reason == "there are no agents"
+    assert table._wiring.meter([], None, None).meters[0].meter.get_diagnostics().reason == "there are no agents"
 
 
 def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> None:
@@ -175,9 +175,9 @@ def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> No
         providers={"compatible": ProviderConfig(base_url="http://127.0.0.1:9/v1")},
         settings=Settings(),
     )
-    capped = table.wiring.meter([], rt.Budget(max_cost_usd=1), None).meters[0].meter
+    capped = table._wiring.meter([], rt.Budget(max_cost_usd=1), None).meters[0].meter
     assert "no price is known for compatible:m" in (capped.get_diagnostics().reason or "")
-    assert table.wiring.meter([], rt.Budget(max_calls=1), None).meters[0].meter.get_diagnostics().available
+    assert table._wiring.meter([], rt.Budget(max_calls=1), None).meters[0].meter.get_diagnostics().available
 
 
 async def test_a_mode_with_built_in_opposition_is_not_looked_at_for_groupthink() -> None:

@@ -40,7 +40,7 @@ async def test_one_that_never_closes_keeps_no_other_open(
     monkeypatch.setattr(assembly, "_CLOSE_S", 0.05)
     stuck, other = Closing(NEVER_S), Closing()
     table = table_of(CountingModel("Tea"))
-    table.wiring.models._made |= {("stuck", None): stuck, ("other", None): other}
+    table._wiring.models._made |= {("stuck", None): stuck, ("other", None): other}
     await table.aclose()
     assert (stuck.closed, other.closed) == (False, True)
     assert "Closing.aclose did not close in time" in caplog.text
@@ -49,7 +49,7 @@ async def test_one_that_never_closes_keeps_no_other_open(
 async def test_a_cancellation_waits_until_all_is_closed() -> None:
     one, two = Closing(0.02), Closing()
     table = table_of(CountingModel("Tea"))
-    table.wiring.models._made |= {("one", None): one, ("two", None): two}
+    table._wiring.models._made |= {("one", None): one, ("two", None): two}
     with anyio.CancelScope() as scope:
         scope.cancel()
         await table.aclose()

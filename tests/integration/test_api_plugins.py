@@ -178,7 +178,7 @@ async def test_observers_hear_every_event_of_every_debate_in_order() -> None:
         "debate_start", "round_start", "agent_complete", "consensus", "round_complete", "exit", "debate_complete",
     ]  # fmt: skip
     assert "agent_start" in {event.type for event in first}
-    _, stored = await table.wiring.storage.read(sessions[0])
+    _, stored = await table._wiring.storage.read(sessions[0])
     assert tuple(event for event in first if event.durable) == stored
 
 

@@ -155,7 +155,7 @@ async def test_two_tables_share_nothing() -> None:
     assert len(await one.sessions()) == len(await two.sessions()) == 1
     with pytest.raises(SessionError):
         await two.session(first.session_id)
-    assert one.wiring.catalog.modes is not two.wiring.catalog.modes
+    assert one._wiring.catalog.modes is not two._wiring.catalog.modes
 
 
 async def test_tenants_on_one_storage_do_not_see_each_other() -> None:
@@ -283,7 +283,7 @@ async def test_debates_leave_nothing_behind_in_the_table() -> None:
     for _ in range(3):
         await table.debate("Tea?", rounds=1)
     assert table._debates._objects_by_session == {}
-    assert table.wiring.hub._subscribers == {}
+    assert table._wiring.hub._subscribers == {}
     gc.collect()
 
 
@@ -311,7 +311,7 @@ async def test_closing_goes_on_where_one_part_cannot_be_closed(tmp_path: Path, t
 
     table = table_of(CountingModel("Tea"), storage=f"sqlite:///{tmp_path / 'd.db'}")
     await table.debate("Tea?", rounds=1)
-    table.wiring.models._made["stuck", None] = Stuck([])
+    table._wiring.models._made["stuck", None] = Stuck([])
     with pytest.raises(OSError, match="stuck"):
         await table.aclose()
     assert threads() == set()
@@ -372,7 +372,7 @@ def test_a_table_shows_no_password_of_its_storage(address: str, shown: str) -> N
 async def test_a_debate_that_fails_before_it_begins_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with table_of(CountingModel()) as table:
         handle = await table.start("Tea?")
-        await table.wiring.storage.delete(handle.session_id)
+        await table._wiring.storage.delete(handle.session_id)
         with pytest.raises(SessionError):
             await handle.result()
     (warning,) = [record for record in caplog.records if record.name == "roundtable.api"]

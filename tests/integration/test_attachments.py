@@ -213,7 +213,7 @@ async def test_http_takes_files_and_refuses_wrong_ones() -> None:
         answered = await web.post("/api/debates?wait=20", json=body)
         assert answered.status_code == 200, answered.text
         session_id = answered.json()["sessionId"]
-        record = (await table.wiring.sessions.load(session_id)).record
+        record = (await table._wiring.sessions.load(session_id)).record
         assert [each.content for each in record.attachments] == [PNG, NOTES.encode()]
         for path in ("", "/export", "/export?format=html"):
             shown = await web.get(f"/api/sessions/{session_id}{path}")

@@ -76,7 +76,7 @@ def table_of(fault: Fault, *names: str, **options: Any) -> tuple[Roundtable, Fau
         for name in names or ("ada", "bo")
     ]
     table = Roundtable(agents, storage="memory://", **options)
-    table.wiring.models.gateway.clock = ManualClock()
+    table._wiring.models.gateway.clock = ManualClock()
     return table, model
 
 
@@ -144,7 +144,7 @@ async def test_nobody_waits_for_a_provider_whose_certificate_is_refused() -> Non
     results = await table.debate_many(["Tea or water?", "Milk or water?"], rounds=1, concurrency=1)
     assert [failure.error.code for failure in results.failures] == ["QUORUM_LOST", "QUORUM_LOST"]
     assert {topic for topic, _, _ in model.order} == {"Tea"}
-    assert table.wiring.models.gateway.clock.monotonic() == 0
+    assert table._wiring.models.gateway.clock.monotonic() == 0
 
 
 async def test_the_call_that_tests_a_provider_may_fail_in_another_way() -> None:
@@ -283,7 +283,7 @@ async def test_a_rate_counts_only_the_time_in_which_debates_ran() -> None:
         return unreachable() if request.metadata["agent"] == "bo" and call <= 7 else None
 
     table, _ = table_of(fault)
-    clock = table.wiring.models.gateway.clock = ManualClock()
+    clock = table._wiring.models.gateway.clock = ManualClock()
     heard: list[Progress] = []
     await table.debate_many(["Tea or water?"], rounds=1, on_progress=heard.append)
     assert (heard[-1].elapsed_s, heard[-1].worked_s, heard[-1].per_second) == (109, 18, 1 / 18)
@@ -352,7 +352,7 @@ class SlowOutage(ManualClock):
 async def test_the_waits_of_an_open_round_are_kept_however_the_run_ends(end: str, number: int) -> None:
     """Before the end, waits of 1, 2 and 4 seconds, and 3 of 8 seconds; the deadline ends the first wait."""
     table, _ = table_of(fails("bo", number + 1, unreachable))
-    clock = table.wiring.models.gateway.clock = SlowOutage(number)
+    clock = table._wiring.models.gateway.clock = SlowOutage(number)
     deadline_s = 1.2 if end == "deadline" else None
     run = partial(table.debate_once, "one", "Tea or water?", rounds=1, wait_for="all")
     with anyio.fail_after(20):
@@ -405,7 +405,7 @@ async def test_the_event_of_a_failed_turn_says_what_follows() -> None:
 
 async def test_a_request_to_pause_ends_a_wait_and_the_rest_is_run_later() -> None:
     table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
-    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    table._wiring.models.gateway.clock = type(table._wiring.engine.sessions.clock)()
     async with table:
         handle = await table.start("Tea or water?", rounds=1, wait_for="all")
         with anyio.fail_after(20):
@@ -422,7 +422,7 @@ async def test_a_request_to_pause_ends_a_wait_and_the_rest_is_run_later() -> Non
 
 async def test_a_batch_that_is_cancelled_during_a_wait_continues_without_a_gap() -> None:
     table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
-    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    table._wiring.models.gateway.clock = type(table._wiring.engine.sessions.clock)()
     waits = anyio.Event()
     async with anyio.create_task_group() as group:
 
@@ -440,7 +440,7 @@ async def test_a_batch_that_is_cancelled_during_a_wait_continues_without_a_gap()
 
 async def test_a_debate_that_ends_during_a_wait_no_longer_waits() -> None:
     table, _ = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)))
-    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    table._wiring.models.gateway.clock = type(table._wiring.engine.sessions.clock)()
     heard: list[Progress] = []
     waits = anyio.Event()
 
@@ -463,7 +463,7 @@ async def test_a_debate_that_ends_during_a_wait_no_longer_waits() -> None:
 
 async def test_a_recovered_debate_takes_up_its_wait() -> None:
     table, model = table_of(fails("bo", 1, lambda: CircuitOpen("open", retry_after_s=300)), "ada", "bo", "cy")
-    table.wiring.models.gateway.clock = type(table.wiring.engine.sessions.clock)()
+    table._wiring.models.gateway.clock = type(table._wiring.engine.sessions.clock)()
     waits = anyio.Event()
     async with anyio.create_task_group() as group:
 
@@ -514,7 +514,7 @@ async def test_a_provider_that_asks_for_fewer_calls_gets_fewer_debates() -> None
     table, _ = table_of(fault)
     await table.debate_many(questions, rounds=1, concurrency=4, on_progress=heard.append, adapt=False)
     assert {one.at_once for one in heard} == {4}
-    assert table.wiring.models.gateway.call_listeners == ()
+    assert table._wiring.models.gateway.call_listeners == ()
 
 
 async def test_a_log_shows_a_long_wait_while_other_debates_end(capsys: pytest.CaptureFixture[str]) -> None:

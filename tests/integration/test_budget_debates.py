@@ -128,7 +128,7 @@ async def test_a_used_up_budget_lets_a_run_end_that_needs_no_call():
     last = next(event.seq for event in reversed(events) if event.type == "agent_complete")
     killed = MemoryStorage()
     await killed.create(record)
-    owner = table.wiring.sessions.owner()
+    owner = table._wiring.sessions.owner()
     lease = await killed.lease(record.id, owner, 30)
     await killed.append(record.id, 0, lease.token, [event for event in events if event.seq <= last])
     await killed.lease(record.id, owner, 0)
@@ -297,7 +297,7 @@ async def test_charges_are_exact():
     model = Sized(1)
     table = table_of(model, prices={"scripted:*": {"input": 0, "output": "0.1"}}, budget=Budget(max_cost_usd=5))
     result = await table.debate("Tea or coffee?", rounds=3)
-    assert table.wiring.models.ledger.table.spent.cost_usd == Decimal("0.0000009")
+    assert table._wiring.models.ledger.table.spent.cost_usd == Decimal("0.0000009")
     assert result.usage.cost_usd == 9e-7
 
 
@@ -308,7 +308,7 @@ async def test_a_debate_leaves_what_its_synthesis_needs():
     table = table_of(model, "ada", "bo", budget=Budget(max_calls=4, synthesis_share=0.2))
     result = await table.debate("Tea or coffee?", rounds=5)
     assert (result.exit.reason, result.usage.calls) == ("budget", 3)
-    ada = table.wiring.seats(None)[0].agent
+    ada = table._wiring.seats(None)[0].agent
     view = DebateContext(session_id=result.session_id, topic="Tea?", mode="collaborative")
     assert (await ada.generate_synthesis(view)).conclusion == "Tea."
     with pytest.raises(BudgetExceeded):
@@ -328,7 +328,7 @@ async def test_sessions_of_one_id_have_budgets_of_their_own():
     assert [await hold(tenant) for tenant in ("ann", "bo", "cy")] == [("completed", 4)] * 3
     await table.for_tenant("ann").delete("job")
     assert await hold("ann") == ("completed", 4)
-    assert table.wiring.models.ledger.table.spent.calls == 16
+    assert table._wiring.models.ledger.table.spent.calls == 16
 
 
 @pytest.mark.parametrize("how", ["delete", "prune"])
@@ -340,7 +340,7 @@ async def test_the_account_of_a_deleted_session_is_dropped(how: str):
         await table.for_tenant("ann").delete(held.id)
     else:
         await table.for_tenant("ann").prune(before=datetime.now(UTC) + timedelta(hours=1))
-    ledger = table.wiring.models.ledger
+    ledger = table._wiring.models.ledger
     spent = [ledger.open(DebateKey(one.id, "ann", one.created_at), None).spent.calls for one in (held, kept)]
     assert spent == [0, 2 if how == "delete" else 0]
     ben = await table.for_tenant("ben").session(held.id)
@@ -383,7 +383,7 @@ async def test_the_calls_of_a_synthesis_that_is_cancelled_are_counted():
     table = Roundtable(seated(CountingModel("Tea"), "ada", "bo"), storage="memory://", analyzer="basic", seats=seats)
     result = await table.debate("Tea?", rounds=1, synthesize=True, deadline_s=1.0)
     assert (result.session_status, result.usage.calls, result.usage.unreported_calls) == ("completed", 3, 1)
-    fold = await fold_of(table.wiring.storage, result.session_id)
+    fold = await fold_of(table._wiring.storage, result.session_id)
     assert fold.synthesis_error is not None
     assert fold.synthesis_error.message == "the synthesis was cancelled"
     await table.synthesize(result.session_id)

@@ -65,7 +65,7 @@ async def test_a_key_that_is_echoed_gets_into_no_sink(tmp_path, caplog, mode, pr
                 result = events.result
                 shown = [
                     repr(table),
-                    repr(table.wiring.models.cassette),
+                    repr(table._wiring.models.cassette),
                     repr(table.chat_model(f"{provider}:good")),
                     *told,
                 ]

@@ -55,7 +55,7 @@ async def test_a_replayed_debate_is_the_recorded_one(tmp_path, streams):
                     chunks.append((event.agent, event.chunk))  # noqa: PERF401  (only of one type)
         kept.append((same(events.result), sorted(chunks)))
         assert len(speaker.begun) == (9 if mode == "record" else 0)
-        assert table.wiring.models.cassette.unused == ()
+        assert table._wiring.models.cassette.unused == ()
     assert kept[0] == kept[1]
     assert kept[0][0]["usage"]["costUsd"] > 0
 

@@ -307,7 +307,7 @@ async def test_users_meet_limits_and_the_end_of_their_token() -> None:
             async with RoundtableClient(url, token=await token_for(table, "ben")) as other:
                 with pytest.raises(SessionNotFound):
                     await other.result(mine)
-            store = TokenStore.of(table.wiring.storage)
+            store = TokenStore.of(table._wiring.storage)
             await store.revoke((await store.list("ann"))[0].id)
             with pytest.raises(ServerError) as caught:
                 await client.me()

@@ -310,8 +310,8 @@ async def test_a_request_that_comes_after_the_end_is_refused(action: str) -> Non
     table = table_of(model, storage=storage)
     result = await table.debate("Tea?", rounds=1)
     with pytest.raises(SessionError, match=f"is completed; '{action}' cannot follow"):
-        await table.wiring.sessions.control(result.session_id, action)  # type: ignore[arg-type]
-    await table.wiring.engine.carry_out_control(result.session_id)
+        await table._wiring.sessions.control(result.session_id, action)  # type: ignore[arg-type]
+    await table._wiring.engine.carry_out_control(result.session_id)
     late_result = await table.session(result.session_id)
     assert (late_result.session_status, late_result.status, late_result.exit) == ("completed", "completed", result.exit)
     with pytest.raises(SessionError, match="is completed"):

@@ -150,7 +150,7 @@ async def test_a_session_deleted_while_it_runs_ends_its_run(disk: SQLiteStorage)
     async with table_of(model, storage=disk) as table:
         handle = await table.start("Tea?")
         await eventually(lambda: model.under_way == 3)
-        await table.wiring.sessions.delete_session(handle.session_id, force=True)
+        await table._wiring.sessions.delete_session(handle.session_id, force=True)
         with anyio.fail_after(10), pytest.raises(SessionNotFound):
             await handle.result()
     assert model.under_way == 0

@@ -58,12 +58,12 @@ async def test_one_model_without_a_price_makes_the_sum_unknown_and_the_rest_stay
 async def test_a_model_seated_at_two_tables_is_priced_by_each():
     model = ScriptedModel({"*": said("Tea")})
     first = table_of(model, "ada", prices={"scripted:scripted": {"input": 1, "output": 1}})
-    agent = first.wiring.seats(None)[0].agent
+    agent = first._wiring.seats(None)[0].agent
     second = Roundtable([agent], storage="memory://", prices={"scripted:scripted": {"input": 2, "output": 2}})
     once = await first.debate("Tea or coffee?", rounds=1)
     twice = await second.debate("Tea or coffee?", rounds=1)
     assert twice.usage.cost_usd == 2 * once.usage.cost_usd
-    assert first.wiring.models.guard(agent.chat_model) is agent.chat_model
+    assert first._wiring.models.guard(agent.chat_model) is agent.chat_model
 
 
 async def test_what_a_failed_turn_consumed_is_charged_to_agent_and_round():

@@ -265,7 +265,7 @@ def on_paper(mode, agents, **more):
 
 def test_every_kind_of_answer_and_several_stages_are_held_on_paper():
     table = table_of(CountingModel("Tea"), "ada", "bo", prices=PRICES)
-    agents = [seat.agent for seat in table.wiring.seats(None)]
+    agents = [seat.agent for seat in table._wiring.seats(None)]
     assert on_paper(CourtMode(), agents, rounds=3).turns == 6
     assert on_paper(Kinds(), agents, rounds=5, options=("Tea", "Coffee")).turns == 12
     plain = on_paper(Kinds(), agents, rounds=1)

@@ -30,7 +30,7 @@ async def test_each_model_of_a_chain_is_guarded_for_itself():
     spare = ScriptedModel({"*": said("Tea")}, provider="spare", model="small")
     config = AgentConfig(id="ada", name="Ada", provider="acme", model="big")
     table = Roundtable([BaseAgent(config, FallbackModel(dead(), spare))], storage="memory://")
-    seat = table.wiring.seats(None)[0]
+    seat = table._wiring.seats(None)[0]
     assert [type(model).__name__ for model in seat.agent.chat_model.models] == ["GuardedModel", "GuardedModel"]
     assert (await table.debate("Tea or coffee?", rounds=2)).status == "completed"
     assert spare.calls == 2

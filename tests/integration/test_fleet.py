@@ -144,7 +144,7 @@ class TestJobs:
             await fleet.work(until_done="drinks")
             results = await fleet.results("drinks")
             for result, files in zip(results, [(shared,), (shared,), (own, shared)], strict=True):
-                record = (await table.wiring.sessions.load(result.session_id)).record
+                record = (await table._wiring.sessions.load(result.session_id)).record
                 assert [(file.name, file.text) for file in record.attachments] == [(f.name, f.text) for f in files]
         assert b"Be brief." not in queue_bytes(tmp_path)
 
@@ -190,7 +190,7 @@ class TestJobs:
     ) -> None:
         failed: list[str] = []
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
-            values = table.wiring.storage.kv
+            values = table._wiring.storage.kv
             read = values.get
 
             async def get(key: str, **given: str) -> object:
@@ -468,7 +468,7 @@ class TestCancelling:
         monkeypatch.setattr("roundtable.fleet.worker._FIRST_PAUSE_S", 3.0)
         has_failed, is_away = anyio.Event(), False
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
-            append = table.wiring.storage.append
+            append = table._wiring.storage.append
 
             async def fails_at_the_second_round(*arguments: Any, **options: Any) -> int:
                 nonlocal is_away
@@ -480,7 +480,7 @@ class TestCancelling:
                     raise StorageError("away", retryable=True)  # so the session stays active
                 return await append(*arguments, **options)
 
-            monkeypatch.setattr(table.wiring.storage, "append", fails_at_the_second_round)
+            monkeypatch.setattr(table._wiring.storage, "append", fails_at_the_second_round)
             await fleet.submit("one", questions(1), rounds=3)
             with anyio.move_on_after(8):
                 async with anyio.create_task_group() as group:
@@ -801,7 +801,7 @@ class TestRates:
     @pytest.mark.slow
     async def test_a_worker_takes_its_part_of_the_rates_while_it_works(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, 0.0, 600.0) as table, Fleet(table) as fleet:
-            gateway = table.wiring.models.gateway
+            gateway = table._wiring.models.gateway
             await fleet.submit("drinks", questions(4), rounds=1)
             other = child(address(tmp_path), tmp_path, "-", 0.2, 600.0)
             try:

@@ -127,7 +127,7 @@ class TestJoining:
                 assert [owner.name for owner in await records.workers()] == ["other"]
                 await records.remove_worker("other")
         assert (await fleet.status("drinks")).completed == 2
-        assert fleet.table.wiring.models.gateway._provider_limits == {}
+        assert fleet.table._wiring.models.gateway._provider_limits == {}
 
     async def test_a_worker_that_joins_another_begins_when_that_one_makes_fewer_calls(self, fleet: Fleet) -> None:
         fleet.provider_concurrency = {"scripted": 2}
@@ -205,7 +205,7 @@ def test_the_providers_of_own_models_are_known(tmp_path: Path) -> None:
 def test_a_fleet_without_limits_leaves_the_parts_of_its_table_unmade(limits, tmp_path: Path) -> None:
     table = Roundtable(storage=f"sqlite:///{tmp_path}/debates.db")
     assert Fleet(table, provider_concurrency=limits).provider_concurrency == {}
-    assert table._wiring is None
+    assert table._loaded_wiring is None
 
 
 @pytest.mark.parametrize("text", ["openai", "openai=", "=4", "openai=many", "openai=-1"])

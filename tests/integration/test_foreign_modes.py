@@ -143,7 +143,7 @@ async def test_estimates_beside_the_loop_wait_for_one_another() -> None:
     mode = SlowMode()
     async with table_of(CountingModel("Tea")) as table, anyio.create_task_group() as group:
         for _ in range(6):
-            group.start_soon(partial(debates.Debates(table.wiring).estimate_aside, "Tea?", mode=mode, rounds=1))
+            group.start_soon(partial(debates.Debates(table._wiring).estimate_aside, "Tea?", mode=mode, rounds=1))
     assert mode.most == 2
 
 
@@ -151,7 +151,7 @@ async def test_an_estimate_that_took_too_long_gives_its_place_back_when_its_thre
     sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with table_of(CountingModel("Tea")) as table:
-        used = debates.Debates(table.wiring)
+        used = debates.Debates(table._wiring)
         monkeypatch.setattr(estimate, "ESTIMATE_S", 0.05)
         for _ in range(2):
             with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.05 s") as late:
@@ -170,15 +170,15 @@ async def test_an_estimate_beside_the_loop_has_a_limit(sleepy: SleepyMode, monke
     monkeypatch.setattr(estimate, "ESTIMATE_S", 0.2)
     async with table_of(CountingModel("Tea")) as table:
         with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.2 s"):
-            await debates.Debates(table.wiring).estimate_aside("Tea?", mode=sleepy, rounds=1)
+            await debates.Debates(table._wiring).estimate_aside("Tea?", mode=sleepy, rounds=1)
         expected = table.estimate("Tea?", rounds=2)
-        assert await debates.Debates(table.wiring).estimate_aside("Tea?", rounds=2) == expected
+        assert await debates.Debates(table._wiring).estimate_aside("Tea?", rounds=2) == expected
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_server_answers_while_the_mode_of_a_request_sleeps(sleepy: SleepyMode) -> None:
     table = table_of(CountingModel("Tea"))
-    table.wiring.engine.modes.register_mode(sleepy.name, sleepy)
+    table._wiring.engine.modes.register_mode(sleepy.name, sleepy)
     answers: list[int] = []
     async with client_of(table) as web, anyio.create_task_group() as group:
 

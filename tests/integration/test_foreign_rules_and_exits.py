@@ -111,5 +111,5 @@ async def test_a_paid_round_is_never_lost_to_a_meter_that_breaks() -> None:
         "basic",
         ("analyzer: no measure",),
     )
-    table.wiring.engine.meter = Breaking()
-    assert (await table.wiring.engine.get_consensus(result.session_id)) == result.consensus
+    table._wiring.engine.meter = Breaking()
+    assert (await table._wiring.engine.get_consensus(result.session_id)) == result.consensus

@@ -192,7 +192,7 @@ async def test_a_fork_whose_process_died_before_it_had_its_past_is_not_run() -> 
     table = table_of(CountingModel("Tea"), storage=MemoryStorage())
     origin = ForkOrigin(session_id="another", at_round=1, events=7)
     agents = seated(CountingModel("Tea"), "ada")
-    engine = table.wiring.engine
+    engine = table._wiring.engine
     half = await engine.start_debate(asking(agents), [agent.config for agent in agents], forked_from=origin)
     with pytest.raises(SessionConflict, match="is an incomplete fork of session 'another'"):
         await table.resume(half.id)

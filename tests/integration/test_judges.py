@@ -261,7 +261,7 @@ async def test_every_mode_can_be_judged(name: str) -> None:
         return "Tea" if '"position"' in text else {"text": "words"}
 
     table = table_of(CountingModel(answer), "ada", "bo", "cy", "di", seats={"judge": Judge("Tea")})
-    rounds = table.wiring.engine.modes.get_mode(name).rounds.start
+    rounds = table._wiring.engine.modes.get_mode(name).rounds.start
     result = await table.debate("Tea?", mode=name, rounds=rounds, decide="judge")
     assert (result.answer, result.answer_source) == ("Tea", "judge")
 

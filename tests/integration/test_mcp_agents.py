@@ -11,7 +11,6 @@ from integration.mcp_kit import call, connected, refused, talkers
 from roundtable import ProviderConfig, Roundtable, hookimpl
 from roundtable._core.ledger import Ledger
 from roundtable.agents import AgentRegistry, BaseAgent
-from roundtable.api.offered import offered_agents
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.exits import ExitSettings, exit_registry
 from roundtable.gateway import Gateway
@@ -47,7 +46,7 @@ async def test_default_seats_are_listed_with_their_models() -> None:
 
 async def test_a_local_server_that_lists_its_model_later_has_none_yet() -> None:
     settings = Settings(ollama_host="127.0.0.1:9", default_agent_count=2)
-    offers = offered_agents(Roundtable(storage="memory://", settings=settings))
+    offers = Roundtable(storage="memory://", settings=settings).agent_offers()
     assert {one.config.model for one in offers} == {None}
 
 
@@ -165,7 +164,7 @@ async def test_a_server_over_an_engine_holds_debates_as_the_engine_does() -> Non
     )
     server = create_mcp_server(engine)
     table = server._tables("default")
-    ours = table.wiring.engine
+    ours = table._wiring.engine
     assert (ours.meter, ours.exit_settings, ours.turn_timeout_s) == (engine.meter, engine.exit_settings, 7)
     assert (ours.ledger, ours.pace, ours.sessions.clock) == (engine.ledger, engine.pace, clock)
     assert ours.modes.get_mode("collaborative") is own
@@ -187,7 +186,7 @@ async def test_rules_and_exits_of_an_engine_are_known_to_its_server() -> None:
     rules.add("ours", plurality)
     exits.add("own", exits.get("max_rounds"))
     engine = DebateEngine(SessionManager(MemoryStorage()), AgentRegistry(), ModeRegistry(), rules=rules, exits=exits)
-    wiring = create_mcp_server(engine)._tables("acme").wiring
+    wiring = create_mcp_server(engine)._tables("acme")._wiring
     assert wiring.rule_name("ours") == "ours"
     assert wiring.catalog.exits.get("own") is exits.get("own")
     assert (wiring.sessions.tenant, wiring.engine.rules, wiring.engine.exits) == (

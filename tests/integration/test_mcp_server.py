@@ -309,7 +309,7 @@ async def test_an_engine_lends_its_modes_and_the_environment_says_the_rest(
     modes.register_mode("mine", CollaborativeMode())
     engine = DebateEngine(SessionManager(MemoryStorage()), AgentRegistry(), modes)
     table = create_mcp_server(engine)._tables("default")
-    assert table.wiring.engine.modes.has_mode("mine")
+    assert table._wiring.engine.modes.has_mode("mine")
     monkeypatch.setenv("DATABASE_PATH", str(tmp_path / "kept.db"))
     registry = AgentRegistry()
     for agent in talkers():

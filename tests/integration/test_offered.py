@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from roundtable import AgentConfig, ProviderConfig, Roundtable, hookimpl
-from roundtable.api.offered import chosen_agents, offered_agents, offered_modes
+from roundtable.api.offered import chosen_agents
 from roundtable.errors import ConfigurationError, SessionNotFound
 from roundtable.modes import CollaborativeMode
 from roundtable.testing import scripted_agents
@@ -29,7 +29,7 @@ def config(name: str, provider: str, model: str | None = None) -> AgentConfig:
 async def test_agents_are_found_by_id_and_by_name() -> None:
     ada, bo = scripted_agents({"ada": "Tea", "bo": "Tea"})
     table = table_of(ada, bo)
-    assert [one.config.id for one in offered_agents(table)] == ["ada", "bo"]
+    assert [one.config.id for one in table.agent_offers()] == ["ada", "bo"]
     assert chosen_agents(table, ["bo", "ada"]) == [bo, ada]
     assert chosen_agents(table, None) is None
 
@@ -52,7 +52,7 @@ async def test_programs_and_files_of_the_machine_cannot_be_named(name: str, tmp_
     with pytest.raises(ConfigurationError, match="offers no agent") as caught:
         chosen_agents(table, [name])
     assert caught.value.code == "AGENT_NOT_FOUND"
-    assert chosen_agents(table, ["mine"]) == [offered_agents(table)[0].config]
+    assert chosen_agents(table, ["mine"]) == [table.agent_offers()[0].config]
 
 
 async def test_other_models_of_offered_providers_may_be_named_unless_the_owner_lists_them() -> None:
@@ -68,7 +68,7 @@ async def test_other_models_of_offered_providers_may_be_named_unless_the_owner_l
 
 
 async def test_modes_are_listed_with_what_they_take() -> None:
-    modes = {mode.name: mode for mode in offered_modes(Roundtable(storage="memory://").wiring)}
+    modes = {mode.name: mode for mode in Roundtable(storage="memory://").modes()}
     assert modes["self-consistency"].options.keys() == {"samples"}
     assert (modes["adversarial"].min_agents, modes["adversarial"].max_rounds) == (2, 10)
 
@@ -101,7 +101,7 @@ async def test_a_mode_is_listed_with_the_numbers_of_agents_that_it_takes(counts:
     table = Roundtable(
         scripted_agents(dict.fromkeys(("ada", "bo", "cy"), "Tea")), storage="memory://", plugins=[Court()]
     )
-    jury = next(mode for mode in offered_modes(table.wiring) if mode.name == "jury")
+    jury = next(mode for mode in table.modes() if mode.name == "jury")
     assert jury.agents_in_words == words
     if counts is not None:
         assert range(jury.min_agents, jury.max_agents + 1) == counts

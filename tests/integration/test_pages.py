@@ -118,7 +118,7 @@ async def test_what_is_stored_of_a_login_does_not_let_anybody_in() -> None:
     async with visiting(table=table) as ann:
         await ann.log_in()
         number = ann.web.cookies["roundtable"]
-        kept = await table.wiring.storage.kv.scan("", tenant=":pages")
+        kept = await table._wiring.storage.kv.scan("", tenant=":pages")
         assert len(kept) == 1
         assert number not in str(kept)
         ann.show(kept[0][0].removeprefix("login/"))
@@ -151,7 +151,7 @@ async def test_a_login_ends_with_its_token() -> None:
     async with visiting(table=table) as ann:
         await ann.log_in()
         assert (await ann.get("/")).status_code == 200
-        tokens = TokenStore.of(table.wiring.storage)
+        tokens = TokenStore.of(table._wiring.storage)
         for info in await tokens.list("ann"):
             await tokens.revoke(info.id)
         assert (await ann.get("/")).status_code == 303
@@ -170,7 +170,7 @@ async def test_no_login_is_needed_where_there_is_one_user() -> None:
 async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> None:
     clock = Stopped()
     table = served_table()
-    expired = await TokenStore.of(table.wiring.storage).create("ann", audience="mcp")
+    expired = await TokenStore.of(table._wiring.storage).create("ann", audience="mcp")
     async with visiting(table=table, clock=clock) as ann:
         wrong = [await ann.post("/login", token=token) for token in ("", "rt_no", expired.secret, "\u2603" * 900)]
         wrong.append(await ann.post("/login", token="rt_last"))
@@ -180,14 +180,14 @@ async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> 
         assert {(answer.status_code, answer.headers["retry-after"]) for answer in early} == {(429, "1")}
         assert early[0].text == early[1].text
         assert "Try again in 1 second." in early[0].text
-        ((_, tried),) = await table.wiring.storage.kv.scan("tries/", tenant=":pages")
+        ((_, tried),) = await table._wiring.storage.kv.scan("tries/", tenant=":pages")
         assert tried["tries"] == FREE  # those that came too early were not even looked at
         clock.ahead_s = 2
         assert (await ann.post("/login", token="rt_no")).status_code == 401
         assert (await ann.post("/login", token=ann.token)).headers["retry-after"] == "2"
         clock.ahead_s = 5
         assert (await ann.post("/login", token=ann.token)).status_code == 303
-        assert await table.wiring.storage.kv.scan("tries/", tenant=":pages") == ()
+        assert await table._wiring.storage.kv.scan("tries/", tenant=":pages") == ()
 
 
 async def test_behind_a_proxy_one_who_guesses_does_not_make_others_wait() -> None:
@@ -216,7 +216,7 @@ async def test_a_thousand_guesses_are_answered_alike_and_few_of_them_are_looked_
         answers = [await ann.post("/login", token=f"rt_{number}") for number in range(1000)]
         assert {answer.status_code for answer in answers} == {401, 429}
         assert len({answer.text for answer in answers if answer.status_code == 401}) == 1
-        ((_, tried),) = await table.wiring.storage.kv.scan("tries/", tenant=":pages")
+        ((_, tried),) = await table._wiring.storage.kv.scan("tries/", tenant=":pages")
         assert tried["tries"] < FREE + 12  # they wait twice as long after each
 
 
@@ -617,7 +617,7 @@ async def test_what_agents_ask_for_is_answered_in_a_form(how: str) -> None:
         assert (answer.status_code, answer.headers["location"]) == (303, place)
         await at_rest(ann, place)
         assert ">completed</span>" in ann.page
-        _, events = await table.wiring.storage.read(held.session_id, tenant="ann")
+        _, events = await table._wiring.storage.read(held.session_id, tenant="ann")
         results = [one for event in events if event.type == "control" for one in event.context_results]
         assert [(one.success, one.result) for one in results] == (
             [(True, "Ann <b>alone</b>.")] if how == "answered" else [(False, None)]
@@ -701,7 +701,7 @@ async def test_a_page_hears_of_a_team_of_tools_and_of_what_broke() -> None:
     team = table.for_tenant("ann")
     held = await team.converse(agents=[AgentProfile("scout")], messages="The capital of France?", rounds=1)
     failing = rt.Roundtable(
-        scripted_agents({"ada": [ValueError("gone")]}), storage=table.wiring.storage, tenant="ann", observers=()
+        scripted_agents({"ada": [ValueError("gone")]}), storage=table._wiring.storage, tenant="ann", observers=()
     )
     with pytest.raises(rt.RoundtableError):
         await failing.debate("Tea or coffee?", rounds=1)
@@ -720,7 +720,7 @@ async def test_a_page_hears_of_a_team_of_tools_and_of_what_broke() -> None:
 
 async def test_a_session_whose_process_died_says_so_and_can_be_resumed() -> None:
     table = served_table()
-    sessions = table.for_tenant("ann").wiring.sessions
+    sessions = table.for_tenant("ann")._wiring.sessions
     config = DebateConfig(topic="Tea or coffee?", agents=("ada", "bo"), rounds=1)
     agents = tuple(seat.config for seat in scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Coffee"})[:2])
     record = SessionRecord(id="a" * 32, tenant="ann", config=config, agents=agents)
@@ -754,8 +754,8 @@ async def test_a_form_that_is_too_large_and_a_login_that_cannot_be_read_are_refu
         assert (await ann.post("/login", token="\u8336" * 50_000)).status_code == 401
         assert (await ann.post("/login", token=["x"] * 501)).status_code == 401
         await ann.log_in()
-        ((key, _),) = await table.wiring.storage.kv.scan("login/", tenant=":pages")
-        await table.wiring.storage.kv.put(key, {"identity": 1}, tenant=":pages")
+        ((key, _),) = await table._wiring.storage.kv.scan("login/", tenant=":pages")
+        await table._wiring.storage.kv.put(key, {"identity": 1}, tenant=":pages")
         assert (await ann.get("/")).status_code == 303
 
 

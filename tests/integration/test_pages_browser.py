@@ -334,7 +334,7 @@ def test_whoever_is_logged_out_elsewhere_sees_nothing_more(browser: Browser) -> 
         here.begun(page, rounds=5)
 
         async def revoke() -> None:
-            tokens = TokenStore.of(here.table.wiring.storage)
+            tokens = TokenStore.of(here.table._wiring.storage)
             for info in await tokens.list("ann"):
                 await tokens.revoke(info.id)
 

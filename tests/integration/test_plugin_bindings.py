@@ -165,7 +165,7 @@ async def test_a_search_provider_is_asked_for_by_name_behind_the_tool_that_searc
     broker = Broker(search_providers={"acme": make_search})
     tools = ["search_web:acme:north", "fact_check:acme"]
     async with Roundtable(scripted_agents(SAYS), storage="memory://", plugins=[broker], tools=tools) as table:
-        toolkit = table.wiring.tools.toolkit
+        toolkit = table._wiring.tools.toolkit
     assert toolkit is not None
     assert {tool.name for tool in toolkit.get_tools()} == {"search_web", "fact_check"}
     assert given == ["north", ""]
@@ -173,7 +173,7 @@ async def test_a_search_provider_is_asked_for_by_name_behind_the_tool_that_searc
 
 def test_a_search_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigurationError, match=r"unknown search provider 'acne'.*brave, tavily, searxng, static"):
-        _ = Roundtable(scripted_agents(SAYS), storage="memory://", tools=["search_web:acne"]).wiring
+        _ = Roundtable(scripted_agents(SAYS), storage="memory://", tools=["search_web:acne"])._wiring
 
 
 # ------------------------------------------------------------------ code that wants to end the program

@@ -164,7 +164,7 @@ async def test_an_option_is_stored_alike_from_every_front(name: str) -> None:
 async def _configured_here(name: str, value: Any) -> DebateConfig:
     table = served_table()
     result = await table.debate(TOPIC, **{"mode": _mode_for(name), name: value})
-    return (await table.wiring.sessions.load(result.session_id)).record.config
+    return (await table._wiring.sessions.load(result.session_id)).record.config
 
 
 async def _configured_over_http(name: str, written: Any) -> DebateConfig:
@@ -173,7 +173,7 @@ async def _configured_over_http(name: str, written: Any) -> DebateConfig:
     async with table, client_of(table) as web:
         answered = await web.post("/api/debates?wait=20", json=body)
         assert answered.status_code == 200, answered.text
-        return (await table.wiring.sessions.load(answered.json()["sessionId"])).record.config
+        return (await table._wiring.sessions.load(answered.json()["sessionId"])).record.config
 
 
 async def _configured_over_mcp(name: str, written: Any) -> DebateConfig:
@@ -184,7 +184,7 @@ async def _configured_over_mcp(name: str, written: Any) -> DebateConfig:
         assert not answered.is_error, answered.content[0].text
         session_id = answered.structured_content["sessionId"]
     table = served_table(storage=storage, tenant="default")
-    return (await table.wiring.sessions.load(session_id)).record.config
+    return (await table._wiring.sessions.load(session_id)).record.config
 
 
 def _mode_for(name: str) -> str:

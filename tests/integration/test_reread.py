@@ -53,7 +53,7 @@ async def store_old(
     table: rt.Roundtable, session_id: str, answers: dict[str, dict[str, Any]], warnings: dict[str, tuple[str, ...]]
 ) -> str:
     """Store a copy of a session without readings, with other parts of some answers; return its id."""
-    storage = table.wiring.storage
+    storage = table._wiring.storage
     record, events = await storage.read(session_id)
 
     def old(event: DurableEvent) -> DurableEvent:
@@ -92,7 +92,7 @@ async def test_sessions_of_earlier_versions_get_readings(place: str) -> None:
         # Version 0.2.0 took no choice from prose: the position had its first 200 characters, the reasoning the whole.
         prose = {"choice": None, "position": PROSE[:200], "reasoning": PROSE}
         old = await store_old(table, told.session_id, {"cy": prose}, {"cy": ("the answer was prose, taken as it is",)})
-        before = await log_of(table.wiring.storage, old)
+        before = await log_of(table._wiring.storage, old)
         again = await table.reread(old)
 
         assert (told.answer, again.answer) == ("A) Lisbon", "B) Porto")
@@ -108,14 +108,14 @@ async def test_sessions_of_earlier_versions_get_readings(place: str) -> None:
         assert again.consensus is not None
         assert again.consensus.clusters[0].agent_ids == ("ada", "cy")
 
-        assert await log_of(table.wiring.storage, old) == before
+        assert await log_of(table._wiring.storage, old) == before
         assert (again.usage.calls, again.status, again.session_id) == (0, "completed", again.session_id)
         assert (await table.verify(again.session_id)).verdict == "intact"
-        fold = lawful(*await table.wiring.storage.read(again.session_id))
+        fold = lawful(*await table._wiring.storage.read(again.session_id))
         origin = fold.record.forked_from
         assert origin is not None
         assert (origin.session_id, origin.at_round, origin.reread) == (old, 1, READER_VERSION)
-        assert fold.record.prompt_version == told_record(await table.wiring.storage.read(old)).prompt_version
+        assert fold.record.prompt_version == told_record(await table._wiring.storage.read(old)).prompt_version
 
 
 def told_record(stored: tuple[SessionRecord, tuple[DurableEvent, ...]]) -> SessionRecord:
@@ -248,7 +248,7 @@ async def test_rounds_that_a_model_measured_keep_its_reading_if_their_answers_st
     )
     async with rt.Roundtable(agents_of(replies), storage=place, analyzer="ai", seats={"analyzer": groups}) as table:
         told = await table.debate("Where?", rounds=2)
-        record, events = await table.wiring.storage.read(told.session_id)
+        record, events = await table._wiring.storage.read(told.session_id)
         first = next(event for event in events if isinstance(event, AgentComplete) and event.turn.agent_id == "ada")
         changed = without_reading(first.turn, position="The answer is Faro.", bottom_line=None)
         again, read = await reread_session(
@@ -314,7 +314,7 @@ async def test_answers_that_point_back_stay_unread_if_nobody_stored_what_was_sho
 async def test_a_conversation_of_a_team_is_not_read_again() -> None:
     async with rt.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://") as table:
         told = await table.debate("Tea?", rounds=1)
-        record, events = await table.wiring.storage.read(told.session_id)
+        record, events = await table._wiring.storage.read(told.session_id)
         team = record.model_copy(
             update={"config": record.config.model_copy(update={"team": Team(members=(TeamMember(agent="ada"),))})}
         )

@@ -137,7 +137,7 @@ async def test_a_fork_without_its_past_gets_it() -> None:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
         audit = await table.rerun(first.session_id, times=1)
         (outcome,) = audit.outcomes
-        storage = table.wiring.storage
+        storage = table._wiring.storage
         record, _ = await storage.read(outcome.session_id)
         await table.delete(outcome.session_id)
         await storage.create(record)  # as a process does that ends before it stores the past
@@ -279,7 +279,7 @@ async def test_rounds_that_were_added_later_are_not_told() -> None:
     async with reading.table as table:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
         more = Control(session_id=first.session_id, timestamp=utc_now(), action="extend", total_rounds=4)
-        await table.wiring.storage.append(first.session_id, None, None, (more,))
+        await table._wiring.storage.append(first.session_id, None, None, (more,))
         reading.read.clear()
         await table.rerun(first.session_id, times=1)
     assert {of for _, _, of in reading.read} == {"Round 2 of 2"}
@@ -291,7 +291,7 @@ async def test_a_repetition_whose_process_ended_before_it_stopped_asks_nobody_ag
         first = await table.debate("Tea or milk?", rounds=4, options=OPTIONS, budget=Budget(max_calls=6))
         audit = await table.rerun(first.session_id, times=1)
         repetition = audit.outcomes[0].session_id
-        storage = table.wiring.storage
+        storage = table._wiring.storage
         record, events = await storage.read(repetition)
         held = max(index for index, event in enumerate(events, 1) if event.type == "round_complete")
         assert held < len(events)

@@ -80,7 +80,7 @@ async def same_in_the_end(straight: Straight, model: CountingModel, table: Round
     fold = await fold_of(storage, found.id)
     # Every call that was sent counts, also one whose answer nobody waited for; a storage that fails may lose the count.
     assert 4 <= fold.usage.calls <= len(model.begun)
-    assert isinstance(table.wiring.storage, FailingStorage) or fold.usage.calls == len(model.begun)
+    assert isinstance(table._wiring.storage, FailingStorage) or fold.usage.calls == len(model.begun)
     last = [event.type for event in await log_of(storage, found.id)][-1]
     assert last == "debate_complete"
 

@@ -404,8 +404,8 @@ async def test_an_agent_of_an_older_session_that_no_name_makes_is_named() -> Non
     storage = MemoryStorage()
     table = roundtable.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage=storage)
     config = DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=1)
-    known = [seat.config for seat in table.wiring.seats(None)]
-    session = await table.wiring.engine.start_debate(config, known)
+    known = [seat.config for seat in table._wiring.seats(None)]
+    session = await table._wiring.engine.start_debate(config, known)
     with pytest.raises(ConfigurationError, match="agent 'ada' of session") as caught:
         await roundtable.Roundtable(storage=storage).resume(session.id)
     assert "cannot be created here: cannot read the script" in caught.value.message

@@ -137,7 +137,7 @@ class Chain:
             try:
                 return await go_on(table, self.session_id)
             finally:
-                await table.wiring.storage.aclose()
+                await table._wiring.storage.aclose()
 
         began = time.monotonic()
         result = anyio.run(resume)

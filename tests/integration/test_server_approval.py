@@ -135,7 +135,7 @@ async def test_the_page_asks_nobody_who_may_only_read() -> None:
     async with visiting("read", table=table) as ann, table.for_tenant("ann") as hers:
         await ann.log_in()
         handle = await hers.start("Shall we order?", rounds=1)
-        values = table.wiring.storage.kv  # type: ignore[attr-defined]
+        values = table._wiring.storage.kv  # type: ignore[attr-defined]
         with anyio.fail_after(20):
             while not await values.scan(tenant=":approvals"):  # noqa: ASYNC110  (it tells nobody)
                 await anyio.sleep(0.02)

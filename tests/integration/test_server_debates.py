@@ -325,7 +325,7 @@ async def test_a_debate_on_the_server_waits_for_a_provider_that_fails_once() -> 
         for name in ("ada", "bo")
     ]
     table = served_table(agents=agents)
-    table.wiring.models.gateway.clock = ManualClock()
+    table._wiring.models.gateway.clock = ManualClock()
     async with client_of(table) as web:
         answer = await web.post("/api/debates?wait=20", json=ASKED)
         result = DebateResult.model_validate_json(answer.content)

@@ -105,7 +105,7 @@ async def test_however_a_client_leaves_it_is_forgotten_and_its_conversation_goes
 @pytest.mark.parametrize("how", ["revoked", "expired"])
 async def test_the_end_of_a_token_is_the_last_event_of_its_streams(how: str) -> None:
     table = team_table(**{"data-steward": Delay(20, "late")})
-    store = TokenStore.of(table.wiring.storage)
+    store = TokenStore.of(table._wiring.storage)
     token = await token_for(table, "ann")
     if how == "expired":
         token = (await store.create("ann", audience="http", days=2 / 86_400)).secret

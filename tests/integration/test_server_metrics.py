@@ -104,7 +104,7 @@ async def test_runs_take_no_time_while_a_session_rests() -> None:
         await (await table.start_resume(session, step=True)).result()
         await table.synthesize(session)
         await table.extend(session, rounds=1)
-        _, stored = await table.wiring.storage.read(session)
+        _, stored = await table._wiring.storage.read(session)
     counted, now, seconds = figures(), stored[0].timestamp, list[float]()
     for event in stored:
         # Each round takes a minute, and each rest an hour.

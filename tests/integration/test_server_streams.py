@@ -156,7 +156,7 @@ async def test_silence_is_broken_by_comments_that_the_seed_passes_over() -> None
 async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
     table = served_table()
     async with telling(table, heartbeat_s=0.02) as (web, _):
-        sessions = table.for_tenant("default").wiring.sessions
+        sessions = table.for_tenant("default")._wiring.sessions
         left = await sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))
         (error,) = parsed((await web.get(f"/told/{left.id}")).text)
         assert (error["data"]["code"], error["data"]["recoverable"]) == ("SESSION_INTERRUPTED", True)
@@ -220,7 +220,7 @@ async def test_a_session_that_failed_here_and_runs_elsewhere_is_told() -> None:
 async def test_a_session_whose_process_renews_its_lease_late_is_waited_for() -> None:
     table = served_table()
     async with telling(table, heartbeat_s=3.0) as (web, _):
-        wiring = table.for_tenant("default").wiring
+        wiring = table.for_tenant("default")._wiring
         session = (await wiring.sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))).id
         lease = partial(wiring.storage.lease, session, wiring.sessions.owner(), tenant="default")
         texts: list[str] = []
@@ -243,7 +243,7 @@ async def test_a_session_whose_process_renews_its_lease_late_is_waited_for() -> 
 async def test_a_session_that_got_an_event_since_it_was_last_seen_to_rest_is_checked_anew() -> None:
     table = served_table()
     async with telling(table) as (web, _), anyio.create_task_group() as group:
-        wiring = table.for_tenant("default").wiring
+        wiring = table.for_tenant("default")._wiring
         session = (await wiring.sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))).id
 
         async def store_later() -> None:
@@ -302,7 +302,7 @@ async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on(
             assert len(state.streams) == 1
         await eventually(lambda: not len(state.streams))
         tenant_session = await state.tenant_sessions.session_of("default")
-        assert session not in tenant_session.table.wiring.hub._subscribers
+        assert session not in tenant_session.table._wiring.hub._subscribers
         model.let()
         assert (await tenant_session.handle(session).result()).status == "completed"
 
@@ -469,7 +469,7 @@ async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_al
         Streams(Limits(), {}, lambda _: None, nobody_pauses()) as streams,
     ):
         tenant_session = await tenant_sessions.session_of("ann")
-        wiring = tenant_session.table.wiring
+        wiring = tenant_session.table._wiring
         place = wiring.hub.subscribe("s", wiring.storage, tenant="ann")
         with streams.deliver_events(tenant_session, place):
             await anyio.sleep(0.01)
@@ -497,7 +497,7 @@ async def test_a_storage_that_fails_in_a_way_of_its_own_takes_no_other_stream_al
         Streams(Limits(), {}, lambda _: None, nobody_pauses()) as streams,
     ):
         tenant_session = await tenant_sessions.session_of("ann")
-        place = tenant_session.table.wiring.hub.subscribe("s", storage, tenant="ann")
+        place = tenant_session.table._wiring.hub.subscribe("s", storage, tenant="ann")
         with streams.deliver_events(tenant_session, place):
             await storage.looked.wait()
             with pytest.raises(OSError, match="no such device"):

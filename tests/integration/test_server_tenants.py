@@ -139,8 +139,8 @@ async def test_no_endpoint_is_forgotten() -> None:
 @pytest.mark.slow
 async def test_nobody_who_is_not_known_gets_in() -> None:
     table = tables()
-    store = TokenStore.of(table.wiring.storage)
-    old = (await TokenStore.of(table.wiring.storage, clock=Yesterday()).create("ann", days=0.5)).secret
+    store = TokenStore.of(table._wiring.storage)
+    old = (await TokenStore.of(table._wiring.storage, clock=Yesterday()).create("ann", days=0.5)).secret
     revoked = await store.create("ann", audience="http")
     await store.revoke(revoked.info.id)
     other = (await store.create("ann", audience="mcp")).secret
@@ -238,7 +238,7 @@ async def test_words_and_keys_of_somebody_else_are_not_found() -> None:
 
 async def test_a_foreign_authenticator_decides_alone() -> None:
     table = tables()
-    own = TokenAuthenticator(TokenStore.of(table.wiring.storage), audience="elsewhere")
+    own = TokenAuthenticator(TokenStore.of(table._wiring.storage), audience="elsewhere")
     token = await token_for(table, "ann")
     async with (
         served(create_app(table, auth=own)) as url,

@@ -84,7 +84,7 @@ async def test_a_session_records_every_plugin_that_took_part(site: Site) -> None
     site.install("roundtable-idle")
     used = table("shelf://", agents=["acme:one"], tools=["dice"], analyzer="themes")
     result = await used.debate("Tea?", mode="court", decide="veto", exit_when="bell(1) | max_rounds(3)", rounds=1)
-    record = await record_of(used.wiring.storage, result.session_id)
+    record = await record_of(used._wiring.storage, result.session_id)
     await used.aclose()
     provides = {"acme": "provider acme", "court": "mode court", "bell": "exit bell", "shelf": "storage shelf"}
     provides |= {"themes": "analyzer themes", "dice": "tool dice", "veto": "rule veto"}
@@ -215,7 +215,7 @@ async def test_another_plugin_with_the_same_name_does_not_stand_in(site: Site) -
     uninstall(site, "roundtable-court")
     site.install("roundtable-other", MODE.replace("{name}", "court"), entry_points="court = roundtable_other_plugin\n")
     other = table(storage)
-    assert other.wiring.catalog.modes.entry("court").source == "roundtable-other"
+    assert other._wiring.catalog.modes.entry("court").source == "roundtable-other"
     with pytest.raises(PluginError, match=r"of the plugin 'roundtable-court' \(1.2\), which is not installed"):
         await other.resume(half.session_id, budget=Budget(max_calls=9))
     await other.aclose()
@@ -272,7 +272,7 @@ async def test_a_name_from_a_file_of_others_is_never_a_command_without_a_warning
     site.install("roundtable-court")
     used = table(MemoryStorage())
     half = await used.debate("Tea?", mode="court", rounds=2, budget=Budget(max_calls=2))
-    record, events = await used.wiring.storage.read(half.session_id)
+    record, events = await used._wiring.storage.read(half.session_id)
     await used.aclose()
     uninstall(site, "roundtable-court")
     (use,) = record.plugins

@@ -142,7 +142,7 @@ async def test_a_session_changed_since_it_was_listed_is_not_pruned() -> None:
         async def list(self, filter: SessionFilter):  # type: ignore[no-untyped-def]
             listed = await super().list(filter)
             if listed:
-                await mine.wiring.sessions.control(listed[0].id, "pause")
+                await mine._wiring.sessions.control(listed[0].id, "pause")
             return listed
 
     storage = Late()

@@ -141,7 +141,7 @@ async def test_a_folder_that_somebody_named_is_not_made(tmp_path: Path) -> None:
 
 async def test_the_folder_of_the_default_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for storage in (SQLiteStorage(), Roundtable(settings=Settings()).wiring.storage):
+    for storage in (SQLiteStorage(), Roundtable(settings=Settings())._wiring.storage):
         await fill(cast("SQLiteStorage", storage))
         await storage.aclose()
     assert names(tmp_path / "data") == ["roundtable.db"]

@@ -187,7 +187,7 @@ async def test_a_stream_that_is_dropped_without_leaving_starts_no_further_call()
         assert len(model.begun) == begun
         await in_state(table, "paused")
         assert (await fold_of(storage, session_id)).progress.status == "paused"
-        assert table.wiring.hub._subscribers == {}
+        assert table._wiring.hub._subscribers == {}
 
 
 async def test_a_stream_that_is_dropped_before_it_began_asks_nobody() -> None:
@@ -378,6 +378,6 @@ async def test_the_listeners_of_an_adopted_engine_are_asked_too() -> None:
         storage = MemoryStorage()
         engine = DebateEngine(SessionManager(storage), AgentRegistry(), ModeRegistry(), hub=hub)
         async with table_of(model, storage=storage) as table:
-            table.wiring.adopt(engine, None)
+            table._wiring.adopt(engine, None)
             await table.debate("Tea?", rounds=1)
         assert (model.streamed, model.whole) == (streamed, 3 - streamed)

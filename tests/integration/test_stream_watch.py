@@ -38,7 +38,7 @@ async def watched(table: Roundtable, session_id: str, after: int = 0) -> list[in
 async def test_a_finished_session_is_watched_from_anywhere_to_its_end() -> None:
     table = table_of(CountingModel("Tea"))
     result = await table.debate("Tea?", rounds=1)
-    last = (await log_of(table.wiring.storage, result.session_id))[-1].seq
+    last = (await log_of(table._wiring.storage, result.session_id))[-1].seq
     assert await watched(table, result.session_id) == list(range(1, last + 1))
     for after in (1, last - 1, last, last + 5):
         assert await watched(table, result.session_id, after) == list(range(after + 1, last + 1))
@@ -113,7 +113,7 @@ async def test_a_listener_of_a_handle_is_let_go_after_the_one_round_of_a_step() 
         handle = await table.start("Tea?", rounds=2, step=True)
         early = await heard_by(handle)
         assert early.count("round_complete") == 1
-        assert early == [event.type for event in await log_of(table.wiring.storage, handle.session_id)]
+        assert early == [event.type for event in await log_of(table._wiring.storage, handle.session_id)]
         # The same once it is over, from anywhere in the log.
         assert handle.done
         assert await heard_by(handle) == early
@@ -147,7 +147,7 @@ async def test_an_unknown_session_cannot_be_watched() -> None:
             async with table.watch("nobody", after=after):
                 entered = True
         assert not entered
-    assert table.wiring.hub._subscribers == {}
+    assert table._wiring.hub._subscribers == {}
 
 
 async def test_a_watch_that_is_dropped_listens_no_more() -> None:
@@ -157,7 +157,7 @@ async def test_a_watch_that_is_dropped_listens_no_more() -> None:
     await anext(watch)
     del watch
     gc.collect()
-    assert table.wiring.hub._subscribers == {}
+    assert table._wiring.hub._subscribers == {}
 
 
 async def test_durable_events_told_while_the_log_is_read_are_not_lost() -> None:

@@ -383,7 +383,7 @@ def test_profiles_come_from_files(tmp_path) -> None:
     assert load_profiles(toml) == load_profiles(yaml)
     assert [profile.name for profile in load_profiles(toml)] == ["ada", "bo"]
     at = rt.Roundtable([model()], storage="memory://", profiles=[toml])
-    assert at.wiring.catalog.profiles.names() == ("ada", "bo")
+    assert at._wiring.catalog.profiles.names() == ("ada", "bo")
     for text, words in (
         ("", "contains no profiles"),
         ("ada = 1", "not a table with a profile"),
@@ -404,7 +404,7 @@ def test_profiles_come_from_files(tmp_path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_profiles(tmp_path / "none.toml")
     with pytest.raises(ConfigurationError, match="an AgentProfile or a file, not int"):
-        rt.Roundtable(profiles=[7], storage="memory://").wiring  # noqa: B018
+        rt.Roundtable(profiles=[7], storage="memory://")._wiring  # noqa: B018
 
 
 async def test_a_plugin_brings_profiles_with_their_tools() -> None:
@@ -429,7 +429,7 @@ async def test_a_plugin_brings_profiles_with_their_tools() -> None:
             registrar.add("counter", AgentProfile("other"))
 
     with pytest.raises(ConfigurationError, match="must be registered with an AgentProfile of this name"):
-        rt.Roundtable([spoken], storage="memory://", plugins=[Wrong()]).wiring  # noqa: B018
+        rt.Roundtable([spoken], storage="memory://", plugins=[Wrong()])._wiring  # noqa: B018
 
 
 async def test_leaving_the_stream_pauses() -> None:

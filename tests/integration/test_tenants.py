@@ -21,8 +21,8 @@ pytestmark = pytest.mark.anyio
 async def test_users_share_models_and_storage_and_see_their_own_sessions_alone() -> None:
     async with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
         ann, ben = table.for_tenant("ann"), table.for_tenant("ben")
-        assert ann.wiring.storage is ben.wiring.storage is table.wiring.storage
-        assert ann.wiring.models is ben.wiring.models
+        assert ann._wiring.storage is ben._wiring.storage is table._wiring.storage
+        assert ann._wiring.models is ben._wiring.models
         held = await ann.debate("Tea or coffee?", rounds=1)
         assert [found.id for found in await ann.sessions()] == [held.session.id]
         assert await ben.sessions() == await table.sessions() == ()
@@ -61,7 +61,7 @@ async def test_a_tenants_table_follows_a_table_that_is_closed_and_used_again(tmp
     await table.aclose()
     for tenant, result in zip((ann, nested), held, strict=True):
         assert [found.id for found in await tenant.sessions()] == [result.session.id]
-        assert tenant.wiring.storage is table.wiring.storage
+        assert tenant._wiring.storage is table._wiring.storage
         assert (await tenant.debate("Tea or water?", rounds=1)).answer == "Tea"
     await table.aclose()
 

@@ -259,7 +259,7 @@ async def test_tools_of_others_need_approval_wherever_they_are(where: str) -> No
 def test_an_approver_that_is_no_function_is_refused() -> None:
     table = Roundtable([asks()], storage="memory://", approve_tools="yes")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="approve_tools must be a function, not 'yes'"):
-        _ = table.wiring
+        _ = table._wiring
 
 
 async def test_each_agent_needs_an_approval_of_its_own_for_a_call_that_runs_once() -> None:
@@ -299,7 +299,7 @@ async def test_events_say_which_call_waits_and_how_it_was_decided() -> None:
     async def approve(request: ToolRequest) -> bool | str:
         requests.append(request)
         # Stored before anyone is asked, so that a page that loads now can show what waits.
-        _, events = await table.wiring.storage.read(request.session_id)
+        _, events = await table._wiring.storage.read(request.session_id)
         stored.append([event.type for event in events])
         return "too expensive" if len(requests) == 1 else True
 

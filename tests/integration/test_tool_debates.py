@@ -126,7 +126,7 @@ async def test_calls_and_results_are_told_and_stored_in_the_order_they_happened(
     assert (call.agent, call.round, call.step, call.tool_call.name) == ("ada", 1, 1, "price")
     assert (answer.agent, answer.step, answer.tool_call_id) == ("ada", 1, call.tool_call.id)
     assert answer.result["data"]["euros"] == 3
-    _, stored = await at_table.wiring.storage.read(result.session_id)
+    _, stored = await at_table._wiring.storage.read(result.session_id)
     assert [event for event in stored if event.type.startswith("agent_tool")] == told[:2]
 
 

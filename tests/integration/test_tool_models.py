@@ -103,7 +103,7 @@ async def test_the_worst_case_counts_what_tools_ask_models() -> None:
             (DefaultAgentToolkit(standard=False), []),
         )
     )
-    own = nested.wiring.options.agents[0].toolkit
+    own = nested._wiring.options.agents[0].toolkit
     inner = DefaultAgentToolkit(standard=False)
     for one in tools:
         inner.register_tool(one)

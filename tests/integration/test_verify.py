@@ -50,12 +50,12 @@ async def test_requests_of_other_processes_are_covered_by_the_next_event(storage
     async with table(storage) as here:
         handle = await here.start("Tea or coffee?", rounds=3, step=True)
         first = await handle.result()
-        await here.wiring.sessions.control(first.session_id, "resume")
+        await here._wiring.sessions.control(first.session_id, "resume")
         before = await here.verify(first.session_id)
         await here.stop(first.session_id)
         await here.extend(first.session_id)
         after = await here.verify(first.session_id, head=str(before.head))
-        _, events = await here.wiring.storage.read(first.session_id)
+        _, events = await here._wiring.storage.read(first.session_id)
         assert any(event.previous_hash is None for event in events)
         assert (after.verdict, after.compared) == ("intact", True)
 
@@ -66,9 +66,9 @@ async def test_an_answer_from_outside_is_linked(storage: str) -> None:
         answer = result.rounds[0].turns[0]
         assert answer.outcome == "answered"
         assert answer.answer.kind == "position"
-        await here.wiring.sessions.add_response(result.session_id, answer.answer)
+        await here._wiring.sessions.add_response(result.session_id, answer.answer)
         found = await here.verify(result.session_id)
-        _, events = await here.wiring.storage.read(result.session_id)
+        _, events = await here._wiring.storage.read(result.session_id)
         assert found.verdict == "intact"
         assert all(event.previous_hash for event in events)
 

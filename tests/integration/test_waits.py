@@ -54,7 +54,7 @@ async def test_a_wait_for_a_rate_is_an_event_of_the_agent_that_waits(caplog: pyt
             analyzer="declared",
         ) as table:
             # Moved by each wait, so that nothing waits for real.
-            table.wiring.models.gateway.clock = ManualClock()
+            table._wiring.models.gateway.clock = ManualClock()
             with caplog.at_level(logging.INFO, "roundtable.gateway"):
                 result = await table.debate("Tea?", rounds=1)
     waits = waits_of(observer.events)

@@ -327,7 +327,7 @@ def grows(short: int, long: int) -> bool:
 SOON: Final = 1.0
 """Seconds that are far more than one cheap step needs for 1 MiB, also under load and when coverage is measured."""
 LATER: Final = 12.0
-"""Seconds that are far more than up to 24 readings of 1 MiB need; one whose cost grows with the square needs minutes."""
+"""Seconds that are far more than 24 readings of 1 MiB need; one whose cost grows with the square needs minutes."""
 
 
 def seconds(function: Act, text: str) -> float:
@@ -353,7 +353,9 @@ KINDS: Final = (CITIES, LISTED, Asked("number"), Asked("yes_no"), Asked("formula
 @each_shape("the words before an answer", "hashes")
 def test_the_longest_text_that_is_read_is_read_at_once(shape: str) -> None:
     text = repeated(shape, 249_000)
-    assert not [asked for asked in KINDS if seconds(lambda text, asked=asked: read_answer(text, asked), text) > 3 * SOON]
+    assert not [
+        asked for asked in KINDS if seconds(lambda text, asked=asked: read_answer(text, asked), text) > 3 * SOON
+    ]
 
 
 @pytest.mark.parametrize("asked", KINDS)

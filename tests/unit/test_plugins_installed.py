@@ -207,10 +207,10 @@ def test_what_a_failed_plugin_would_have_brought_fails_with_its_own_error(site: 
     site.install("roundtable-court", "raise LookupError('no licence')")
     table = Roundtable(["scripted:x"], storage="memory://", plugins=chosen, settings=Settings())
     for ask in (
-        lambda: table.wiring.catalog.modes.get("court"),
-        lambda: table.wiring.catalog.providers.get("roundtable-court/court"),
+        lambda: table._wiring.catalog.modes.get("court"),
+        lambda: table._wiring.catalog.providers.get("roundtable-court/court"),
         lambda: table.chat_model("court:any"),
-        lambda: find_rule("court(1)", table.wiring.catalog.rules),
+        lambda: find_rule("court(1)", table._wiring.catalog.rules),
         lambda: table.estimate("Tea?", mode="court"),
     ):
         with pytest.raises(PluginError, match="court' belongs to the plugin") as caught:
@@ -266,7 +266,7 @@ def test_two_plugins_of_one_name_are_asked_for_in_full(site: Site) -> None:
     assert catalog.modes.get("roundtable-bolt/court").name == "delphi"
     assert any("court" in note for report in loaded.reports() for note in report.notes)
     table = Roundtable(plugins=Plugins.load(), storage="memory://")
-    assert table.wiring.engine.modes.get_mode("roundtable-bolt/court").name == "delphi"
+    assert table._wiring.engine.modes.get_mode("roundtable-bolt/court").name == "delphi"
 
 
 def test_what_is_built_in_keeps_its_name(site: Site) -> None:
@@ -348,7 +348,7 @@ async def test_an_analyzer_and_a_tool_of_installed_plugins_are_asked_for_by_name
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
     table = Roundtable(agents, storage="memory://", analyzer="themes", tools=["dice"])
     result = await table.debate("Tea?", rounds=1)
-    assert [one.name for one in table.wiring.tools.toolkit.get_tools()] == ["roll"]  # type: ignore[union-attr]
+    assert [one.name for one in table._wiring.tools.toolkit.get_tools()] == ["roll"]  # type: ignore[union-attr]
     await table.aclose()
     assert result.consensus is not None
     assert result.consensus.agreement_level == 1

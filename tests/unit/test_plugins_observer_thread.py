@@ -252,13 +252,13 @@ async def test_a_debate_is_the_same_beside_an_observer_that_blocks_and_one_that_
 async def test_an_installed_observer_is_asked_for_by_name(site: Site) -> None:
     site.install("roundtable-chatty", hook("observers", "registrar.add('chatty', lambda settings: settings)"))
     unasked = table()
-    assert unasked.wiring.hub.has_listeners("s") is False
+    assert unasked._wiring.hub.has_listeners("s") is False
     asked = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=["chatty"])
     with pytest.raises(PluginError, match="'chatty' of roundtable-chatty is Settings, which has no `notify`") as told:
-        _ = asked.wiring
+        _ = asked._wiring
     assert told.value.hint == "Its factory must return an observer, an object with notify(event)."
     with pytest.raises(ConfigurationError, match="unknown observer 'nobody'"):
-        _ = table(observers=["nobody"]).wiring
+        _ = table(observers=["nobody"])._wiring
 
 
 async def test_an_observer_that_cannot_be_made_is_left_out_unless_it_is_named(
@@ -282,9 +282,9 @@ async def test_an_observer_that_cannot_be_made_is_left_out_unless_it_is_named(
     assert "the observer breaks failed on debate_start: PluginError: " in caplog.text
     assert "the observer refuses failed on debate_start: ConfigurationError: it needs ACME_TOKEN" in caplog.text
     with pytest.raises(PluginError, match="ZeroDivisionError"):
-        _ = table(Refuses(), observers=["breaks"]).wiring
+        _ = table(Refuses(), observers=["breaks"])._wiring
     with pytest.raises(ConfigurationError, match="ACME_TOKEN"):
-        _ = table(Refuses(), observers=["refuses"]).wiring
+        _ = table(Refuses(), observers=["refuses"])._wiring
     assert Plugins().names == ()
 
 
@@ -301,7 +301,7 @@ async def test_an_observer_of_a_plugin_is_made_when_a_debate_begins() -> None:
         return made[-1]
 
     async with table(Quiet()) as idle:
-        assert idle.wiring.plugins.reports()[0].provides == ("observer notes",)
+        assert idle._wiring.plugins.reports()[0].provides == ("observer notes",)
         assert await idle.sessions() == ()
         idle.estimate("Tea?", rounds=1)
     assert made == []

@@ -247,7 +247,7 @@ def test_an_observer_whose_calls_are_awaited_is_refused() -> None:
 
     for observer in (Awaited(), HasAwaitedCall()):
         with pytest.raises(ConfigurationError, match="`notify_call` of an observer must be a function"):
-            _ = Roundtable(storage="memory://", observers=[observer], settings=Settings()).wiring
+            _ = Roundtable(storage="memory://", observers=[observer], settings=Settings())._wiring
 
 
 class Renamed(ScriptedModel):
@@ -345,7 +345,7 @@ async def test_it_is_asked_for_by_name() -> None:
 
 @pytest.mark.slow
 def test_nobody_loads_it_who_has_not_asked_for_it() -> None:
-    code = "import sys, roundtable; roundtable.Roundtable(storage='memory://').wiring; "
+    code = "import sys, roundtable; roundtable.Roundtable(storage='memory://')._wiring; "
     code += "assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
@@ -353,7 +353,7 @@ def test_nobody_loads_it_who_has_not_asked_for_it() -> None:
 def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(ConfigurationError, match="traces need OpenTelemetry") as refusal:
-        _ = Roundtable(storage="memory://", observers=["otel"], settings=Settings()).wiring
+        _ = Roundtable(storage="memory://", observers=["otel"], settings=Settings())._wiring
     assert refusal.value.hint == "pip install 'roundtable-sdk[otel]'"
 
 

@@ -480,14 +480,14 @@ def test_programs_have_more_time_than_a_server_unless_the_caller_says_otherwise(
     ):
         tape: Any = {"cassette": tmp_path / "tape"} if is_taped else {}
         table = Roundtable([config], storage="memory://", **tape, **more)  # type: ignore[arg-type]
-        assert table.wiring.models.get(provider, model).guard.timeout_s == seconds
+        assert table._wiring.models.get(provider, model).guard.timeout_s == seconds
 
 
 @pytest.mark.parametrize(("said_s", "seconds"), [(None, 3600.0), (5.0, 5.0)])
 def test_people_at_the_terminal_of_a_command_have_an_hour(said_s: float | None, seconds: float) -> None:
     ask = CommandOptions(agents=("human:ada",), timeout_s=said_s)
     table = make_table(ask, Settings(), "memory://", asks_people=True)
-    assert table.wiring.models.get("human", "ada").guard.timeout_s == seconds
+    assert table._wiring.models.get("human", "ada").guard.timeout_s == seconds
 
 
 @pytest.mark.slow

@@ -123,7 +123,7 @@ def by_protocol(item: str, context: ToolContext[Priced]) -> float:
 def test_a_table_without_what_a_tool_needs_is_refused(tool: object, given: object, message: str) -> None:
     table = rt.Roundtable([asks("price")], storage="memory://", tools=[tool], tool_dependencies=given)  # type: ignore[list-item]
     with pytest.raises(ConfigurationError, match=message):
-        table.wiring.tools.closers()
+        table._wiring.tools.closers()
 
 
 def toolkit_of(tool: object) -> DefaultAgentToolkit:
@@ -138,9 +138,9 @@ def toolkit_of(tool: object) -> DefaultAgentToolkit:
 def test_a_tool_within_a_toolkit_is_checked_too(given: object) -> None:
     table = rt.Roundtable([asks("price")], storage="memory://", tools=[toolkit_of(price)], tool_dependencies=given)
     with pytest.raises(ConfigurationError, match="tool 'price' needs Shop as its dependencies"):
-        table.wiring.tools.closers()
+        table._wiring.tools.closers()
     fits = rt.Roundtable([asks("price")], storage="memory://", tools=[toolkit_of(price)], tool_dependencies=Shop({}))
-    assert fits.wiring.tools.names == ("price",)
+    assert fits._wiring.tools.names == ("price",)
 
 
 async def test_the_toolkit_of_an_agent_is_checked_before_it_is_asked() -> None:
@@ -160,7 +160,7 @@ def test_what_fits_is_accepted() -> None:
     table = rt.Roundtable(
         [asks("price")], storage="memory://", tools=[price, by_protocol, who], tool_dependencies=Shop({})
     )
-    assert table.wiring.tools.names == ("price", "by_protocol", "who")
+    assert table._wiring.tools.names == ("price", "by_protocol", "who")
 
 
 def for_shop_or_none(context: ToolContext[Shop | None]) -> None:

@@ -9,6 +9,6 @@ from roundtable.types import BuiltinMode, BuiltinRule
 
 
 def test_the_offered_names_are_the_built_in_ones() -> None:
-    catalog = Roundtable(storage="memory://", agents=[]).wiring.catalog
+    catalog = Roundtable(storage="memory://", agents=[])._wiring.catalog
     assert list(get_args(BuiltinMode)) == [entry.name for entry in catalog.modes]
     assert list(get_args(BuiltinRule)) == list(catalog.rules.names())

@@ -41,7 +41,7 @@ settings = Settings.from_env({"ACME_API_KEY": "sk-canary-0123456789"})
 table = roundtable.Roundtable(settings=settings, storage="memory://")
 model = chat_model("acme", settings=settings)
 print(json.dumps({
-    "offers": [offer.provider for offer in table.wiring.offers()],
+    "offers": [offer.provider for offer in table._wiring.offers()],
     "model": [model.provider, model.model, model.endpoint],
     "search": str(searches_usd("acme", "acme-1", Usage(searches=2, calls=1))),
     "traces": _provider("acme"),
@@ -88,7 +88,7 @@ def test_vendors_that_share_a_key_stand_together() -> None:
 
 def test_a_debater_of_a_vendor_that_always_searches_searches_and_cites() -> None:
     settings = Settings.from_env({"PERPLEXITY_API_KEY": "pplx-canary-1", "OPENAI_API_KEY": "sk-canary-1"})
-    make = Roundtable(settings=settings, storage="memory://").wiring.agents.build
+    make = Roundtable(settings=settings, storage="memory://")._wiring.agents.build
     view = DebateContext(session_id="s", topic="Tea?", mode="freeform", agents=(Seat(id="a", name="A"),))
 
     def cites(agent: Agent) -> bool:

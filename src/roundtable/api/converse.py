@@ -34,7 +34,7 @@ class TeamTable(ABC):
 
     @property
     @abstractmethod
-    def wiring(self) -> TableParts:
+    def _wiring(self) -> TableParts:
         """The objects behind the table."""
 
     @property
@@ -129,7 +129,7 @@ class TeamTable(ABC):
         # Imported here because debates do not need teams.
         from roundtable.api.teams import resolve_team
 
-        return await self._debates.begin(resolve_team(self.wiring, agents, messages, **options))
+        return await self._debates.begin(resolve_team(self._wiring, agents, messages, **options))
 
     def stream_conversation(
         self,

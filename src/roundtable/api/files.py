@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
-__all__ = ["ExportFormat", "SessionFiles", "export_parts", "find_exporter", "format_of"]
+__all__ = ["ExportFormat", "SessionFiles", "find_exporter", "format_of", "parts_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
 """Built-in export formats; plugins may add others. Only `"json"` can be imported."""
@@ -63,7 +63,7 @@ class SessionFiles(ABC):
 
     @property
     @abstractmethod
-    def wiring(self) -> TableParts:
+    def _wiring(self) -> TableParts:
         """The objects behind the table."""
 
     async def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
@@ -80,7 +80,7 @@ class SessionFiles(ABC):
             PluginError: The exporter of a plugin failed.
         """
         texts: list[str] = []
-        for part in await export_parts(self.wiring, session_id, format):
+        for part in await parts_of(self._wiring, session_id, format):
             if isinstance(part, bytes):
                 msg = f"the export format {format!r} is not text"
                 raise ConfigurationError(msg, hint="Export to a file: `export_file`, or `roundtable export -o FILE`.")
@@ -124,7 +124,7 @@ class SessionFiles(ABC):
             if kind != "json":
                 raise ConfigurationError(f"only the format 'json' can be signed, not {kind!r}")
             sign = await to_thread.run_sync(_read_signer, Path(sign_with))
-        parts = await export_parts(self.wiring, session_id, kind, sign=sign)
+        parts = await parts_of(self._wiring, session_id, kind, sign=sign)
         await to_thread.run_sync(write_parts, target, parts)
         return target
 
@@ -158,7 +158,7 @@ class SessionFiles(ABC):
         from roundtable.record import ChainHead, verify_log
 
         expected = ChainHead.parse(head) if isinstance(head, str) else head
-        wiring = self.wiring
+        wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
         return verify_log(record, events, expected=expected)
 
@@ -196,7 +196,7 @@ class SessionFiles(ABC):
         record, events = await to_thread.run_sync(read_archive, text)
         _check_result(record, events)
         name = secrets.token_hex(16) if new_id else _check_path_safe(record.id)
-        wiring = self.wiring
+        wiring = self._wiring
         tenant = wiring.options.tenant
         await store_whole(wiring.storage, *with_id(name, record, events, tenant=tenant, imported=not run_programs))
         return name
@@ -215,7 +215,7 @@ def _read_signer(path: Path) -> Callable[[ChainHead], LogSignature]:
     return partial(sign_head, private_key=key)
 
 
-async def export_parts(
+async def parts_of(
     wiring: TableParts,
     session_id: str,
     format: str,

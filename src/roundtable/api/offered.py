@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.api.searching import SearchLike
     from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.table import Roundtable
+    from roundtable.plugins import Catalog
     from roundtable.protocols import DebateModeStrategy
     from roundtable.types.request import DebateRequest, ForkRequest, SearchRequest
 
@@ -71,9 +72,8 @@ class ModeOffer(Value):
         return least if self.max_agents == self.min_agents else f"{self.min_agents} to {self.max_agents} agents"
 
 
-def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
-    """List the modes that the table knows."""
-    max_rounds = wiring.settings.max_rounds
+def offered_modes(catalog: Catalog, max_rounds: int) -> tuple[ModeOffer, ...]:
+    """List the modes of a catalog; none runs more than `max_rounds` rounds."""
     return tuple(
         ModeOffer(
             name=entry.name,
@@ -87,7 +87,7 @@ def offered_modes(wiring: TableParts) -> tuple[ModeOffer, ...]:
             assigns_stances=entry.thing.assigns_stances,
             source=entry.source,
         )
-        for entry in wiring.catalog.modes
+        for entry in catalog.modes
     )
 
 
@@ -110,13 +110,12 @@ class AgentOffer(NamedTuple):
     """Why the agent is not usable now, according to its last call or check; `None` if no problem is known."""
 
 
-def offered_agents(table: Roundtable) -> tuple[AgentOffer, ...]:
+def offered_agents(wiring: TableParts) -> tuple[AgentOffer, ...]:
     """List the agents of a table.
 
     Raises:
         ConfigurationError: The table has no usable agents.
     """
-    wiring = table.wiring
     return tuple(AgentOffer(_with_model(seat), wiring.problem_of(seat)) for seat in wiring.seats(None))
 
 
@@ -157,7 +156,7 @@ def debate_options(
         # Imported here on purpose: listing what a server offers does not need the criteria.
         from roundtable.exits import exit_from_spec
 
-        options["exit_when"] = exit_from_spec(request.exit_when, table.wiring.catalog.exits)
+        options["exit_when"] = exit_from_spec(request.exit_when, table.catalog.exits)
     # A request has the same option names as `Roundtable.debate`; a test compares the two.
     return cast("DebateOptions", options)
 
@@ -189,9 +188,9 @@ def chosen_agents(
         return None
     seats = _seats(table)
     if names is not None:
-        providers = _named_providers(table.wiring, seats)
+        providers = _named_providers(table.catalog, seats)
         return [_find_agent(seats, name, models, providers) for name in names]
-    max_agents = table.wiring.settings.max_agents
+    max_agents = table.settings.max_agents
     wanted = len(seats) if count is None else min(count, max_agents)
     agents = [agent for _, agent in seats[:wanted]]
     if wanted <= len(seats):
@@ -199,7 +198,7 @@ def chosen_agents(
     if any(not isinstance(agent, AgentConfig) for _, agent in seats):
         msg = f"this server has {counted(len(seats), 'agent')}, not {count}"
         raise ConfigurationError(msg, hint=f"Request at most {counted(len(seats), 'agent')}.")
-    given = table.wiring.options.agents
+    given = table.given_agents
     if given is None or all(isinstance(item, str) for item in given):
         models_in_turn = cycle(
             f"{config.provider}:{config.model}" if config.model else config.provider for config, _ in seats
@@ -229,7 +228,7 @@ def offered_search(table: Roundtable, search: SearchRequest | None) -> SearchLik
     Raises:
         ConfigurationError: The server's agents do not use their providers' own search.
     """
-    table_search = table.wiring.search.native
+    table_search = table.native_search
     if search is None or search is False:
         return search
     if table_search is False:
@@ -254,13 +253,10 @@ def agents_of_table(table: Roundtable, agents: Sequence[AgentConfig]) -> Sequenc
 
 def _seats(table: Roundtable) -> list[tuple[AgentConfig, AgentLike]]:
     """List the agents of a table as they were passed; an agent passed by name appears as a configuration."""
-    agents = table.wiring.options.agents
+    agents = table.given_agents
     return [
-        (
-            seat.config,
-            _without_search(seat.config) if agents is None or isinstance(agents[index], str) else agents[index],
-        )
-        for index, seat in enumerate(table.wiring.seats(None))
+        (config, _without_search(config) if agents is None or isinstance(agents[index], str) else agents[index])
+        for index, config in enumerate(table.agents())
     ]
 
 
@@ -269,15 +265,15 @@ def _without_search(config: AgentConfig) -> AgentConfig:
     return config.model_copy(update={"search": None})
 
 
-def _named_providers(wiring: TableParts, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> list[str]:
+def _named_providers(catalog: Catalog, seats: Sequence[tuple[AgentConfig, AgentLike]]) -> list[str]:
     """Return the providers of agents configured by name; callers may request all models of these providers."""
     providers = sorted({config.provider for config, agent in seats if isinstance(agent, AgentConfig)})
-    return [name for name in providers if not _is_of_machine(wiring, name)]
+    return [name for name in providers if not _is_of_machine(catalog, name)]
 
 
-def _is_of_machine(wiring: TableParts, provider: str) -> bool:
+def _is_of_machine(catalog: Catalog, provider: str) -> bool:
     """Check whether the models of a provider are programs or files of this machine."""
-    factory = wiring.catalog.providers.get(provider)
+    factory = catalog.providers.get(provider)
     return bool(getattr(factory, "runs_programs", False) or getattr(factory, "reads_files", False))
 
 

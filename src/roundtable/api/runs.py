@@ -16,17 +16,15 @@ from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, 
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from types import TracebackType
 
     from anyio.abc import TaskGroup
 
-    from roundtable.api.assembly import TableParts
-    from roundtable.engine import DebateRun, EventHub, Subscription
-    from roundtable.protocols import Storage
+    from roundtable.engine import DebateRun, Subscription
     from roundtable.record import Fold
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import Event, RunningCalls
+    from roundtable.types import DurableEvent, Event, RunningCalls
 
 __all__ = ["BackgroundRun", "DebateHandle", "DebateStream", "Prepared", "RunningTable", "Watch", "ends_run"]
 
@@ -45,9 +43,11 @@ _ENTER_HINT = "Enter it first: `async with table.stream(...) as events:`, or `wi
 class RunningTable(Protocol):
     """The table that a running debate belongs to."""
 
-    @property
-    def wiring(self) -> TableParts:
-        """The objects behind the table."""
+    def subscribe(self, session_id: str, *, after: int = 0) -> Subscription:
+        """Follow a session across its runs."""
+
+    async def events(self, session_id: str) -> Sequence[DurableEvent]:
+        """Return the stored events of a session in order."""
 
     async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> object:
         """Ask a session to pause."""
@@ -79,9 +79,7 @@ class DebateHandle:
         A pause counts as an end, and so does the end of the single round of `step=True`. `Roundtable.watch`, in
         contrast, continues with the next run. If the debate is already over, its stored events are yielded.
         """
-        wiring = self._table.wiring
-        tenant = wiring.options.tenant
-        return Watch(wiring.hub, wiring.storage, self.session_id, after=after, tenant=tenant, live=self._live)
+        return Watch(self._table, self.session_id, after=after, live=self._live)
 
     async def begun(self) -> None:
         """Wait until the debate has begun to run here, or is over.
@@ -331,23 +329,13 @@ class Watch:
     `live`, it ends with the given run.
     """
 
-    def __init__(
-        self,
-        hub: EventHub,
-        storage: Storage,
-        session_id: str,
-        *,
-        after: int,
-        tenant: str,
-        live: BackgroundRun | None = None,
-    ) -> None:
+    def __init__(self, table: RunningTable, session_id: str, *, after: int, live: BackgroundRun | None = None) -> None:
         check_name("session_id", session_id)
-        self._subscription = hub.subscribe(session_id, storage, after=after, tenant=tenant)
+        self._subscription = table.subscribe(session_id, after=after)
         self._subscription.fall_behind()
         if live is not None:
             live.follow(self._subscription)
-        self._storage = storage
-        self._tenant = tenant
+        self._table = table
         self._is_of_run = live is not None
         self._started = False
         self._at_end = False
@@ -380,8 +368,7 @@ class Watch:
         if not subscription.last_seq:
             await subscription.read_log()
         elif not self._is_of_run:
-            _, events = await self._storage.read(subscription.session_id, tenant=self._tenant)
-            for event in events:
+            for event in await self._table.events(subscription.session_id):
                 if event.seq <= subscription.last_seq:
                     self._at_end = ends_run(event, so_far=self._at_end)
         self._started = True

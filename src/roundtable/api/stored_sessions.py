@@ -71,7 +71,7 @@ class StoredSessions(ABC):
 
     @property
     @abstractmethod
-    def wiring(self) -> TableParts:
+    def _wiring(self) -> TableParts:
         """The objects behind the table."""
 
     @property
@@ -247,7 +247,7 @@ class StoredSessions(ABC):
 
         check_on_change(on_change)
         return await recover(
-            self._debates, self.wiring, concurrency=concurrency, cancelled=cancelled, on_change=on_change
+            self._debates, self._wiring, concurrency=concurrency, cancelled=cancelled, on_change=on_change
         )
 
     async def fork(
@@ -374,7 +374,7 @@ class StoredSessions(ABC):
         from roundtable.engine.reread import reread_session
         from roundtable.record import store_whole
 
-        wiring = self.wiring
+        wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
         modes, mode = wiring.engine.modes, record.config.mode
         new, read = await reread_session(
@@ -622,7 +622,7 @@ class StoredSessions(ABC):
             ```
         """
         await self._load()
-        return await self.wiring.sessions.prompt_texts(session_id)
+        return await self._wiring.sessions.prompt_texts(session_id)
 
     async def sessions(self, wanted: SessionFilter | None = None) -> tuple[SessionSummary, ...]:
         """List stored sessions, newest first: all of them, or as many as the `limit` of the filter allows.
@@ -638,10 +638,10 @@ class StoredSessions(ABC):
             raise ConfigurationError(msg, hint='Write sessions(SessionFilter(status="paused")).')
         wanted = wanted or SessionFilter()
         if "limit" in wanted.model_fields_set:
-            return await self.wiring.sessions.summaries(wanted)
+            return await self._wiring.sessions.summaries(wanted)
         summaries: list[SessionSummary] = []
         page_filter = wanted.model_copy(update={"limit": _SESSIONS_AT_ONCE})
-        while len(page := await self.wiring.sessions.summaries(page_filter)) == _SESSIONS_AT_ONCE:
+        while len(page := await self._wiring.sessions.summaries(page_filter)) == _SESSIONS_AT_ONCE:
             summaries += page
             page_filter = page_filter.model_copy(update={"after": page[-1].cursor})
         return (*summaries, *page)
@@ -669,7 +669,7 @@ class StoredSessions(ABC):
             if summary.error is not None:
                 continue
             if kind == "events":
-                _, events = await self.wiring.storage.read(summary.id, tenant=self.wiring.options.tenant)
+                _, events = await self._wiring.storage.read(summary.id, tenant=self._wiring.options.tenant)
                 builder.add(event_rows(events))
             else:
                 builder.add(rows_of(kind, await self._debates.load(summary.id)))
@@ -690,7 +690,7 @@ class StoredSessions(ABC):
             ConfigurationError: The storage has no full-text search, or the query is not valid.
         """
         await self._load()
-        return await self.wiring.sessions.search(text, session_id=session_id, limit=limit)
+        return await self._wiring.sessions.search(text, session_id=session_id, limit=limit)
 
     async def delete(self, session_id: str, *, force: bool = False) -> None:
         """Remove a session and all its events; a running session only with `force`.
@@ -704,7 +704,7 @@ class StoredSessions(ABC):
             SessionBusy: The session is running, and `force` is false.
         """
         await self._load()
-        await self.wiring.sessions.delete_session(session_id, force=force)
+        await self._wiring.sessions.delete_session(session_id, force=force)
 
     async def prune(self, *, before: datetime, status: SessionStatus | None = None) -> int:
         """Remove the sessions that last changed before a given time, except for those that are running.
@@ -717,7 +717,7 @@ class StoredSessions(ABC):
             The number of removed sessions.
         """
         await self._load()
-        return await self.wiring.sessions.prune(before, status=status)
+        return await self._wiring.sessions.prune(before, status=status)
 
     async def backup(self, path: str | PathLike[str]) -> None:
         """Copy everything in the storage, of all tenants, to a new file; debates may continue meanwhile.
@@ -730,4 +730,4 @@ class StoredSessions(ABC):
             StorageError: The file exists, or cannot be written.
         """
         await self._load()
-        await self.wiring.sessions.backup(path)
+        await self._wiring.sessions.backup(path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self, Unpack
 from roundtable._core.arguments import explains_arguments
 from roundtable.api.converse import TeamTable
 from roundtable.api.files import SessionFiles
+from roundtable.api.fronts import FrontTable
 from roundtable.api.stored_sessions import NEEDED, StoredSessions
 from roundtable.api.table_options import TableOptions
 from roundtable.errors import ConfigurationError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from roundtable.agents import AgentRegistry
     from roundtable.api.assembly import TableParts
     from roundtable.api.debates import Debates
     from roundtable.api.many import DebateQueue, OnError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.table_options import SeatLike
     from roundtable.api.tools import ToolLike
+    from roundtable.engine import DebateEngine
     from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
@@ -49,7 +52,7 @@ __all__ = ["Roundtable", "debate"]
 
 
 @explains_arguments
-class Roundtable(SessionFiles, StoredSessions, TeamTable):
+class Roundtable(FrontTable, SessionFiles, StoredSessions, TeamTable):
     """A table at which agents debate: the main object of the library.
 
     `debate`, `resume` and `extend` work without `async with`; `start` needs it. The end of the `async with` block also
@@ -112,7 +115,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         ('Tea', 2.0)
     """
 
-    _wiring: TableParts | None = None
+    _loaded_wiring: TableParts | None = None
     _parent: Roundtable | None = None
     _lender: TableParts | None = None
     """The objects of the parent that this table's objects were made from; the parent has others once it was closed."""
@@ -165,30 +168,30 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         await import_on_thread(*provider_modules(self._options.provider_names(agents)))
 
     @property
-    def wiring(self) -> TableParts:
+    def _wiring(self) -> TableParts:
         """The objects of the table, created on first use: engine, registries, storage, gateway."""
         if self._parent is not None:
-            lender = self._parent.wiring
-            if self._wiring is None or lender is not self._lender:
+            lender = self._parent._wiring  # noqa: SLF001  (an instance of this class)
+            if self._loaded_wiring is None or lender is not self._lender:
                 self._lender, self._loaded_debates = lender, None
-                self._wiring = lender.for_tenant(self._options)
-        elif self._wiring is None:
+                self._loaded_wiring = lender.for_tenant(self._options)
+        elif self._loaded_wiring is None:
             # Imported here on purpose: `import roundtable; roundtable.Roundtable` must not load the engine.
             from roundtable.api.assembly import TableParts
 
-            self._wiring = TableParts(self._options)
-        return self._wiring
+            self._loaded_wiring = TableParts(self._options)
+        return self._loaded_wiring
 
     @property
     def _may_know_more(self) -> bool:
         """Whether this table may have parts that are neither built in nor from installed plugins."""
         parent = self._parent
-        is_extended = self._wiring is not None or self._options.plugins is not None
+        is_extended = self._loaded_wiring is not None or self._options.plugins is not None
         return is_extended or (parent is not None and parent._may_know_more)  # noqa: SLF001  (an instance of this class)
 
     @property
     def _debates(self) -> Debates:
-        wiring = self.wiring  # first, since it may be new
+        wiring = self._wiring  # first, since it may be new
         if self._loaded_debates is None:
             from roundtable.api.debates import Debates
 
@@ -452,7 +455,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             options=options,
             patience=BatchPatience(wait_for, outage_s, adapt),
         )
-        return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
+        return Results(await many.hold(self._debates), rules=self._wiring.catalog.rules)
 
     async def resume_many(
         self,
@@ -520,7 +523,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
             on_progress=on_progress,
             patience=BatchPatience(wait_for, outage_s, adapt),
         )
-        return Results(await many.hold(self._debates), rules=self.wiring.catalog.rules)
+        return Results(await many.hold(self._debates), rules=self._wiring.catalog.rules)
 
     def estimate(self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]) -> Estimate:
         """Return the most that a debate may consume, without any call; see `debate` for the arguments.
@@ -548,6 +551,17 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         from roundtable.api.runs import DebateStream
 
         return DebateStream(lambda: self._debates.prepare(topic, **options), lambda: self._tasks("stream"))
+
+    def stream_fork(self, session_id: str, *, at_round: int, **changes: Unpack[DebateOptions]) -> DebateStream:
+        """Fork a session, run the new one and yield its events as they happen; see `fork` for the arguments.
+
+        Enter first the table and then the stream with `async with`. Leaving the stream's block ends the debate.
+        """
+        from roundtable.api.runs import DebateStream
+
+        return DebateStream(
+            lambda: self._debates.prepare_fork(session_id, at_round, (), changes), lambda: self._tasks("stream_fork")
+        )
 
     async def start(
         self,
@@ -604,8 +618,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         """
         from roundtable.api.runs import Watch
 
-        wiring = self.wiring
-        return Watch(wiring.hub, wiring.storage, session_id, after=after, tenant=self._options.tenant)
+        return Watch(self, session_id, after=after)
 
     def for_tenant(self, tenant: str, *, observers: Sequence[Observer | Callable[[Event], None]] = ()) -> Roundtable:
         """Return a table for the sessions of another tenant; it shares everything else with this table.
@@ -620,11 +633,38 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
 
         Example:
             >>> table = Roundtable(storage="memory://")
-            >>> table.for_tenant("acme").wiring.storage is table.wiring.storage
+            >>> table.for_tenant("acme").storage is table.storage
             True
         """
         table = Roundtable()
         table._parent, table._options = self, replace(self._options, tenant=tenant, observers=observers)
+        return table
+
+    @classmethod
+    def from_engine(
+        cls,
+        engine: DebateEngine | None,
+        registry: AgentRegistry | None = None,
+        *,
+        tools: Sequence[ToolLike] = (),
+        tenant: str = "default",
+    ) -> Roundtable:
+        """Return a table with an engine's agents, storage, modes, rules, limits and listeners.
+
+        Args:
+            engine: The engine; `None` for a usual table.
+            registry: Registry of the agents, which also knows whether they are active; the engine's when left out.
+            tools: Tools of the agents, as for `Roundtable`.
+            tenant: Tenant that owns the sessions.
+        """
+        agents = None if engine is None else engine.agents.get_active_agents()
+        table = cls(
+            (agents or None) if registry is None else registry.get_active_agents(),
+            storage=None if engine is None else engine.sessions.storage,
+            tools=tools,
+            tenant=tenant,
+        )
+        table._wiring.adopt(engine, registry)
         return table
 
     def chat_model(self, name: str) -> StreamingModel:
@@ -635,7 +675,7 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         """
         from roundtable.providers import split_model_name
 
-        return self.wiring.models.get(*split_model_name(name))
+        return self._wiring.models.get(*split_model_name(name))
 
     def reset_breakers(self) -> None:
         """Close all circuit breakers, so that the next call to every provider is made.
@@ -645,11 +685,11 @@ class Roundtable(SessionFiles, StoredSessions, TeamTable):
         Example:
             >>> Roundtable(["scripted:replies.json"], storage="memory://").reset_breakers()
         """
-        self.wiring.models.gateway.reset_breakers()
+        self._wiring.models.gateway.reset_breakers()
 
     async def aclose(self) -> None:
         """Release connections, models and files; idempotent. The table can be used again afterwards."""
-        wiring, self._wiring, self._loaded_debates = self._wiring, None, None
+        wiring, self._loaded_wiring, self._loaded_debates = self._loaded_wiring, None, None
         if wiring is not None:
             await wiring.aclose()
 

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator
 
-from roundtable.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.errors import RoundtableError, StorageError
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
-if TYPE_CHECKING:
-    from roundtable.protocols import KeyValue, Storage
-
-__all__ = ["SCOPES", "Forbidden", "Identity", "Scope", "Unauthorized", "User", "public_error", "values_of"]
+__all__ = ["SCOPES", "Forbidden", "Identity", "Scope", "Unauthorized", "User", "public_error"]
 
 SCOPES: Final[tuple[Scope, ...]] = ("read", "write", "admin")
 """All scopes, from least to most permissive."""
 
 _USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
-
-
-def values_of(storage: Storage, what: str) -> KeyValue:
-    """Return the key-value store of a storage.
-
-    Args:
-        storage: The storage.
-        what: What the caller wants to store there, for the error message.
-
-    Raises:
-        ConfigurationError: The storage has no key-value store.
-    """
-    values: KeyValue | None = getattr(storage, "kv", None)
-    if values is None:
-        msg = f"{type(storage).__name__} has no key-value store, so it cannot keep {what}"
-        raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
-    return values
 
 
 class Unauthorized(RoundtableError):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from roundtable._core.clock import SystemClock
-from roundtable.auth.identity import SCOPES, Identity, Scope, Unauthorized, User, values_of
+from roundtable.auth.identity import SCOPES, Identity, Scope, Unauthorized, User
 from roundtable.errors import ConfigurationError, StorageError
+from roundtable.storage.key_values import key_values_of
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
@@ -96,7 +97,7 @@ class TokenStore:
         Raises:
             ConfigurationError: The storage has no key-value store.
         """
-        return cls(values_of(storage, "tokens"), clock=clock)
+        return cls(key_values_of(storage, "tokens"), clock=clock)
 
     @property
     def clock(self) -> Clock:

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.bench.report import StudyReport
     from roundtable.engine.patience import WaitFor
-    from roundtable.protocols import KeyValue
     from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["Study", "read_study", "run_study"]
@@ -106,7 +105,7 @@ class _Study:
 
     def _has_baselines(self, question: Question, debates: Sequence[DebateResult]) -> bool:
         """Check whether baselines may have as many calls as the most expensive debate, else record why not."""
-        needed, most = _rounds_at(_price(debates), debates), self.table.wiring.settings.max_rounds
+        needed, most = _rounds_at(_price(debates), debates), self.table.settings.max_rounds
         if needed > most:
             self.failed[question.id] = (
                 f"its dearest debate made {_price(debates)} calls, as many as {needed} rounds of independent answers, "
@@ -260,14 +259,8 @@ async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
     Raises:
         ConfigurationError: The stored plan differs, or the storage has no key-value store.
     """
-    wiring = table.wiring
-    values: KeyValue | None = getattr(wiring.storage, "kv", None)
-    if values is None:
-        msg = f"{type(wiring.storage).__name__} has no key-value store, so it cannot keep a study"
-        raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://..., or leave out study=.")
-    stored = await values.update(
-        f"studies/{name}", lambda old: plan if old is None else old, tenant=wiring.options.tenant
-    )
+    values = table.key_value("a study")
+    stored = await values.update(f"studies/{name}", lambda old: plan if old is None else old, tenant=table.tenant)
     changes = [*_differences(stored, plan)]
     if changes:
         more = f" (and {len(changes) - 3} more differences)" if len(changes) > 3 else ""
@@ -481,7 +474,7 @@ async def run_study(
         shown = reporter("on_progress", on_progress, logger)
         asked.progress = _Total(len(questions) * (len(modes) + 2), shown, slots if on is None else None)
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
-    with slots.follow(table.wiring.models.gateway):
+    with slots.follow(table.gateway):
         await run_in_slots([partial(asked.ask, part) for part in parts], slots)
     answers = [answer for question in questions for answer in asked.answers.get(question.id, ())]
     # Thousands of questions take seconds, in which other debates must not wait.

@@ -233,7 +233,8 @@ def study(
 
     _check_normalise(normalise)
     mode_names = split_list(modes, "--modes") or ("collaborative",)
-    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report, cassette)
+    texts = (name, fleet, report, cassette, analyzer)
+    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, *texts)
     planned = study_of(file, options)
     context = _open(arguments, keeps=planned.name is not None)
     return context.run(lambda context: hold_study(context, planned, options), hears=True)

@@ -84,6 +84,7 @@ class Asked(NamedTuple):
     fleet: str | None
     report: str | None
     cassette: str | None
+    analyzer: str
 
 
 async def list_debates(context: CommandContext, plan: Plan) -> ExitCode:
@@ -106,7 +107,7 @@ def _describe(scenario: BenchmarkScenario) -> str:
 async def carry_out(context: CommandContext, plan: Plan, output: str, limit_s: float) -> ExitCode:
     """Run the debates of an experiment; show and write the result of each debate when it ends."""
     experiment, scenarios = plan.read()
-    if context.table.wiring.options.agents is not None:
+    if context.table.given_agents is not None:
         scenarios = tuple(scenario.model_copy(update={"agents": None}) for scenario in scenarios)
 
     def show(finished: ExperimentRun) -> None:
@@ -249,7 +250,7 @@ async def hold_study(context: CommandContext, study: Study, asked: Asked) -> Exi
     else:
         context.screen.document(report.to_markdown().rstrip())
     if asked.report is not None:
-        folder = _write_paper(context, report, asked.report, study, asked.cassette)
+        folder = _write_paper(context, report, asked.report, study, asked)
         context.screen.write_note(f"The report is in {folder}.")
     return ExitCode.FAILED if report.failed else ExitCode.OK
 
@@ -259,14 +260,13 @@ async def _hold_study(context: CommandContext, study: Study, asked: Asked, on: F
     return await study.run(context.table, concurrency=asked.concurrency, on=on, on_progress=on_progress)
 
 
-def _write_paper(context: CommandContext, report: StudyReport, folder: str, study: Study, cassette: str | None) -> Path:
+def _write_paper(context: CommandContext, report: StudyReport, folder: str, study: Study, asked: Asked) -> Path:
     """Write the folder for a paper, with the recorded calls if there are any."""
-    if cassette is None:
+    if asked.cassette is None:
         return write_paper(report, folder)
     seats = context.table.describe(study.questions[0].question)["agents"]
     agents = [AgentConfig.model_validate(seat) for seat in cast("list[JsonObject]", seats)]
-    analyzer = context.table.wiring.options.analyzer
-    return write_paper(report, folder, cassette=cassette, study=study, agents=agents, analyzer=str(analyzer))
+    return write_paper(report, folder, cassette=asked.cassette, study=study, agents=agents, analyzer=asked.analyzer)
 
 
 def study_of(file: str, asked: Asked) -> Study:

@@ -340,7 +340,7 @@ def open_context(
     url = None if location.is_default else location.url
     table = make_table(command_options, settings, url, asks_people=asks_people, approve_tools=approve_tools)
     for name in (*_base_urls(command_options.base_urls), *command_options.batches):
-        table.wiring.catalog.providers.entry(name)
+        table.catalog.providers.entry(name)
     _check_batches(command_options)
     return CommandContext(settings, location, screen, table)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from roundtable._core.files import write_error, write_parts
 from roundtable._core.words import counted
-from roundtable.api.debates import Debates, finish
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.model_install import show_progress
@@ -99,7 +98,7 @@ async def show_rerun(
 
 def _is_tiny(context: CommandContext) -> bool:
     """Check whether every agent uses the embedded model."""
-    seats = [seat.config for seat in context.table.wiring.seats(None)]
+    seats = context.table.agents()
     return context.settings.model_path is None and all(
         seat.provider == "local" and seat.model is None for seat in seats
     )
@@ -172,10 +171,8 @@ async def fork(
     table, write_html = context.table, html_writer(html_file)
     show_progress(table, context.screen)
 
-    async def begin() -> ContinuedDebate:
-        session_id = await full_id(table, context.place, id_prefix)
-        prepared = await Debates(table.wiring).prepare_fork(session_id, at_round, (), changes)
-        return ContinuedDebate(table, prepared.session_id, lambda: finish(prepared))
+    async def begin() -> DebateStream:
+        return table.stream_fork(await full_id(table, context.place, id_prefix), at_round=at_round, **changes)
 
     return await run_debate(table, context.place, context.screen, begin, keep_result=write_html)
 

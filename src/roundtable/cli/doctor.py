@@ -20,7 +20,6 @@ from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.plugins import offer_data
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.gateway.wrapping import default_rate_of
 from roundtable.http.guard_public import check_plain_http, checked_proxy, checked_url, is_loopback, masked_url
 from roundtable.providers.command import CLAUDE, CODEX, GEMINI, find_binary
 from roundtable.providers.http_provider import ollama_url
@@ -100,10 +99,10 @@ def _report(context: CommandContext, checks: list[Check], *, broken: bool) -> Js
             {"name": check.name, "state": check.state, "detail": check.detail, "fix": check.fix} for check in checks
         ],
         "waits": {
-            "concurrency": context.table.wiring.models.gateway.concurrency,
+            "concurrency": context.table.gateway.concurrency,
             "callsPerMinute": {**_rates(context)},
         },
-        "offers": offer_data(context.table.wiring.offers()),
+        "offers": offer_data(context.table.providers()),
     }
 
 
@@ -119,7 +118,7 @@ def _keys(context: CommandContext) -> Iterator[Check]:
     for variables, vendors in vendors_by_key().items():
         variable, first = variables[0], vendors[0].name
         is_set = any(map(context.settings.get, variables))
-        users = [vendor.name for vendor in vendors if vendor.name in context.table.wiring.catalog.providers]
+        users = [vendor.name for vendor in vendors if vendor.name in context.table.catalog.providers]
         if not users:
             fix = f"Install a plugin that adds the provider {first}, or use another one."
             detail = f"{'set, but ' if is_set else 'not set; '}nothing here uses it: provider {first} is not available"
@@ -161,7 +160,7 @@ def _address(settings: Settings, variable: str, url: str, keys: Iterable[str]) -
 
 def _endpoints(context: CommandContext) -> Iterator[Check]:
     """Name the address and the key of each named endpoint."""
-    for name, config in context.table.wiring.options.providers.items():
+    for name, config in context.table.provider_configs.items():
         if config.kind is None:
             continue
         variable = endpoint_key(name)
@@ -301,7 +300,7 @@ async def _other_storage(context: CommandContext) -> Check:
     shown = context.place.shown
     try:
         if await context.place.is_empty(context.table):
-            await check_new(context.table.wiring.storage)
+            await check_new(context.table.storage)
             return Check("storage", "ok", f"{shown}, without tables; they are made by the first debate")
         await context.table.sessions(SessionFilter(limit=1))
     except RoundtableError as error:
@@ -334,10 +333,10 @@ def _disk_space(folder: Path, detail: str) -> Check:
 
 def _seats(context: CommandContext) -> Check:
     try:
-        seats = context.table.wiring.seats(None)
+        agents = context.table.agents()
     except RoundtableError as error:
         return Check("agents", "broken", error.message, error.hint)
-    table = ", ".join(f"{seat.config.name} ({seat.config.provider})" for seat in seats)
+    table = ", ".join(f"{agent.name} ({agent.provider})" for agent in agents)
     return Check("agents", "ok", f"would debate: {table}")
 
 
@@ -350,14 +349,12 @@ def _waits(context: CommandContext) -> Check:
 
 
 def _at_once(context: CommandContext) -> int:
-    return context.table.wiring.models.gateway.concurrency
+    return context.table.gateway.concurrency
 
 
 def _rates(context: CommandContext) -> dict[str, float | None]:
     """Return the default rate of each provider that would debate, in calls per minute."""
     try:
-        seats = context.table.wiring.seats(None)
+        return context.table.default_rates()
     except RoundtableError:
         return {}
-    models = [(seat.config.provider, getattr(seat.agent, "chat_model", None)) for seat in seats]
-    return {name: default_rate_of(model) for name, model in models}

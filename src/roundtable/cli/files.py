@@ -37,7 +37,7 @@ async def export_session(
 ) -> ExitCode:
     """Write a session to files, or to standard output if no file is named."""
     if format is not None:
-        find_exporter(context.table.wiring.catalog, format)
+        find_exporter(context.table.catalog, format)
     files: list[tuple[Path, str]] = [(_path(name), format or format_of(name)) for name in outputs]
     if html is not None:
         files.append((_path(html), "html"))

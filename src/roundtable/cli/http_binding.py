@@ -59,14 +59,14 @@ class HttpBinding(NamedTuple):
         if self.asks and not context.place.is_persistent:
             msg = "clients need a token, but a storage in memory cannot keep tokens"
             raise ConfigurationError(msg, hint="Name a file with --db, or add --no-auth.")
-        wiring = context.table.wiring
+        table = context.table
         try:
-            wiring.seats(None)
+            table.agents()
         except ConfigurationError as error:
-            if wiring.options.agents is not None:
+            if table.given_agents is not None:
                 raise
             context.screen.write_note(f"Debates cannot start: {error.message}. {error.hint or ''}".rstrip())
-        await wiring.storage.list(SessionFilter(limit=1))
+        await table.storage.list(SessionFilter(limit=1))
 
     def show_address(self, context: CommandContext, url: str, audience: str) -> None:
         """Show the address of the server, and how to create tokens for callers."""

@@ -126,7 +126,7 @@ async def _serve_many(context: CommandContext, binding: HttpBinding) -> ExitCode
     from roundtable.mcp import create_mcp_server
 
     server = create_mcp_server(tables=context.table.for_tenant)
-    authenticator = binding.authenticator(context.table.wiring.storage, "mcp")
+    authenticator = binding.authenticator(context.table.storage, "mcp")
     await server.serve_http(
         authenticator,
         host=binding.host,

@@ -27,7 +27,7 @@ __all__ = ["install_weights", "show_progress"]
 
 def show_progress(table: Roundtable, screen: Screen) -> None:
     """Show download progress on the screen, for a model that is downloaded on first use."""
-    provider = table.wiring.catalog.providers.get("local")
+    provider = table.catalog.providers.get("local")
     if isinstance(provider, LocalProvider):
         provider.progress = screen.progress
 

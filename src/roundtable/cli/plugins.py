@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.text import error_text
-from roundtable.api.offered import offered_modes
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.errors import PluginError, RoundtableError
@@ -49,7 +48,7 @@ async def list_plugins(context: CommandContext, *, with_traceback: bool = False)
         context: Context of the command.
         with_traceback: Whether to show the traceback of each plugin that failed, in text and in JSON.
     """
-    screen, reports = context.screen, context.table.wiring.plugins.reports()
+    screen, reports = context.screen, context.table.plugin_reports()
     if screen.as_json:
         screen.data([_report_data(report, with_traceback=with_traceback) for report in reports])
     elif not reports:
@@ -178,10 +177,9 @@ def run_plugin_command(words: Sequence[str]) -> int | None:
 
 async def list_agents(context: CommandContext) -> ExitCode:
     """List the agents that would debate, why, and which other providers are available."""
-    wiring, screen = context.table.wiring, context.screen
-    offers = wiring.offers()
-    is_named = wiring.options.agents is not None
-    seats = [seat.config for seat in wiring.seats(None)]
+    table, screen = context.table, context.screen
+    offers, seats = table.providers(), table.agents()
+    is_named = table.given_agents is not None
     reasons = {offer.provider: offer.because for offer in offers if offer.usable}
     reason_of = {seat.id: "named on the command line" if is_named else reasons.get(seat.provider, "") for seat in seats}
     if screen.as_json:
@@ -214,7 +212,7 @@ def offer_data(offers: tuple[Offer, ...]) -> JsonValue:
 
 async def list_modes(context: CommandContext) -> ExitCode:
     """List debate modes."""
-    screen, modes = context.screen, offered_modes(context.table.wiring)
+    screen, modes = context.screen, context.table.modes()
     if screen.as_json:
         screen.data([{**mode.model_dump(mode="json"), "options": [*mode.options]} for mode in modes])
         return ExitCode.OK

@@ -61,15 +61,14 @@ class ContinuedDebate:
     """
 
     def __init__(self, table: Roundtable, session_id: str, go: Callable[[], Awaitable[DebateResult]]) -> None:
-        wiring = table.wiring
         self.session_id = session_id
         self.left: RoundRecord | None = None
         """The unfinished round as stored before this run; `None` between two rounds."""
         self._continue_session = go
-        self._subscription = wiring.hub.subscribe(session_id, wiring.storage, tenant=wiring.options.tenant)
+        self._subscription = table.subscribe(session_id)
         self._group = anyio.create_task_group()
         self._error: Exception | None = None
-        self._load = wiring.sessions.load
+        self._load = table.state
 
     async def __aenter__(self) -> Self:
         """Start the session."""

@@ -172,9 +172,7 @@ class _HttpServer:
             options["pause_after_s"] = self.pause_after_s
         if self.https:
             options["https"] = True
-        app = create_app(
-            context.table, auth=self.binding.authenticator(context.table.wiring.storage, "http"), **options
-        )
+        app = create_app(context.table, auth=self.binding.authenticator(context.table.storage, "http"), **options)
         await serve(
             app,
             host=self.binding.host,

@@ -84,7 +84,7 @@ async def full_id(table: Roundtable, location: StorageLocation, id_prefix: str) 
 
 async def _exists(table: Roundtable, session_id: str) -> bool:
     try:
-        await table.wiring.sessions.is_run(session_id)
+        await table.is_running(session_id)
     except SessionNotFound:
         return False
     return True
@@ -199,7 +199,7 @@ async def reread_session(
 async def show_audit(context: CommandContext, id_prefix: str) -> ExitCode:
     """Audit the decision of a stored session without calling a model."""
     result = await context.table.session(await full_id(context.table, context.place, id_prefix))
-    audit = result.audit(rules=context.table.wiring.catalog.rules)
+    audit = result.audit(rules=context.table.catalog.rules)
     if context.screen.as_json:
         context.screen.document(audit.to_json())
         return ExitCode.OK

@@ -82,7 +82,7 @@ class StorageLocation:
         """
         from roundtable.storage.locations import is_created
 
-        return not self.is_persistent or not await is_created(table.wiring.storage)
+        return not self.is_persistent or not await is_created(table.storage)
 
     def command(self, *words: str) -> str:
         """Return a shell command that uses this storage.

@@ -128,7 +128,7 @@ def revoke(
 async def _store(context: CommandContext) -> TokenStore:
     from roundtable.auth import TokenStore
 
-    return TokenStore.of(context.table.wiring.storage)
+    return TokenStore.of(context.table.storage)
 
 
 def _describe(info: TokenInfo) -> str:

@@ -74,11 +74,11 @@ async def _print_events(context: CommandContext, session_id: str, story: EventPr
 
 async def _report_lost_owner(context: CommandContext, session_id: str) -> None:
     """Report each time that the process running the session is gone, and show how to resume the session."""
-    sessions, misses = context.table.wiring.sessions, 0
+    misses = 0
     while True:
         await anyio.sleep(LOOK_S)
         try:
-            has_owner = await sessions.is_run(session_id)
+            has_owner = await context.table.is_running(session_id)
         except RoundtableError as error:
             logger.debug("cannot read who runs the session: %s", error.message, extra={"session": session_id})
             return  # reading its events raises the same error

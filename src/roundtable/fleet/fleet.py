@@ -171,7 +171,7 @@ class Fleet:
                         raise
                     msg = "a fleet needs DBOS, which is not installed"
                     raise ConfigurationError(msg, cause=error, hint="pip install 'roundtable-sdk[fleet]'") from error
-                storage, tenant = self.table.wiring.storage, self.table.wiring.options.tenant
+                storage, tenant = self.table.storage, self.table.tenant
                 queue = JobQueue(database_of(storage), _queue_name(self.name, tenant))
                 records = self._new_records()
                 # Read from the storage first, since its errors say best what is wrong with a database: its version,
@@ -182,12 +182,11 @@ class Fleet:
             return self._parts
 
     def _new_records(self) -> FleetRecords:
-        wiring = self.table.wiring
-        return FleetRecords(wiring.storage.kv, self.name, wiring.options.tenant)  # type: ignore[attr-defined]  # both storages have one
+        return FleetRecords(self.table.key_value("fleets"), self.name, self.table.tenant)
 
     async def _open_existing(self) -> tuple[JobQueue, FleetRecords] | None:
         """Open the queue if the fleet has a job; otherwise, return `None` and create nothing."""
-        storage = self.table.wiring.storage
+        storage = self.table.storage
         is_used = self._parts is not None or not hasattr(storage, "kv")
         if is_used or (await is_created(storage) and await self._new_records().jobs()):
             return await self._open()
@@ -201,7 +200,7 @@ class Fleet:
         """
         parts = await self._open_existing()
         if parts is None:
-            msg = f"unknown job {name!r}: the fleet {self.name!r} has no job in {_shown(self.table.wiring.storage)}"
+            msg = f"unknown job {name!r}: the fleet {self.name!r} has no job in {_shown(self.table.storage)}"
             hint = "Submit it first, or check the storage (--db, --storage) and the name of the fleet (--fleet)."
             raise ConfigurationError(msg, hint=hint)
         return *parts, await parts[1].job(name)
@@ -256,7 +255,7 @@ class Fleet:
             )
         _check_budget(job_budget)
         requests = requests_of(questions, options)
-        await check_prices(requests, self.table.wiring, job_budget)
+        await check_prices(requests, self.table, job_budget)
         return await self._submit(job, requests, priority=priority, job_budget=job_budget)
 
     async def _submit(
@@ -269,18 +268,18 @@ class Fleet:
         job_budget: Budget | None = None,
     ) -> JobStatus:
         check_name(job)
-        check_kinds(requests, self.table.wiring)
+        check_kinds(requests, self.table)
         queue, records = await self._open()
-        wiring = self.table.wiring
+        given = self.table.given_agents
         new = Job(
-            fleet=_queue_name(self.name, wiring.options.tenant),
+            fleet=_queue_name(self.name, self.table.tenant),
             name=job,
             debates=len(requests),
             digest=digest_of(requests),
             nonce=secrets.token_hex(16),
             budget=job_budget,
             submitted_at=datetime.now(UTC),
-            agents=None if wiring.options.agents is None else agents_of(wiring.options.agents),
+            agents=None if given is None else agents_of(given),
         )
         stored = await records.add_job(job_traced(new))
         if (stored.digest, stored.debates) != (new.digest, new.debates):
@@ -455,7 +454,7 @@ class Fleet:
 
     async def workers(self) -> int:
         """Return how many workers gave a sign of life within 15 seconds."""
-        if self._parts is None and not await is_created(self.table.wiring.storage):
+        if self._parts is None and not await is_created(self.table.storage):
             return 0
         return len(await self._new_records().workers())
 
@@ -582,7 +581,7 @@ class Fleet:
         queue, _, stored = await self._open_job(job)
         rows = await queue.debates(stored.workflow_ids, loads=True)
         outcomes = [await self._outcome(row) for row in rows if row.state not in {"queued", "running"}]
-        return Results([outcome for outcome in outcomes if outcome is not None], rules=self.table.wiring.catalog.rules)
+        return Results([outcome for outcome in outcomes if outcome is not None], rules=self.table.catalog.rules)
 
     async def _outcome(self, row: QueuedDebate) -> DebateResult | FailedDebate | None:
         stored = await stored_result(self.table, row.session_id)
@@ -646,8 +645,7 @@ def _limits(provider_concurrency: object, table: Roundtable) -> dict[str, int]:
         raise ConfigurationError(f"provider_concurrency must map providers to numbers, not {kind}", hint=hint)
     if not provider_concurrency:
         return {}  # the list of known providers takes time to make
-    own = table.wiring.options.provider_names(None) - {""}
-    known = {*table.wiring.catalog.providers.names(), *own, "callable"}
+    known = table.provider_names()
     for provider, most in provider_concurrency.items():
         if provider not in known:
             names = ", ".join(sorted(known))

@@ -6,18 +6,14 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
 
-from anyio import to_thread
 from pydantic import Field, ValidationError
 
 from roundtable._core.strict_json import unique_names
-from roundtable.api.checks import check_rounds
-from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound, StorageError
+from roundtable.errors import ConfigurationError, SessionNotFound, StorageError
 from roundtable.exits import exit_from_spec
-from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig, Budget, Timestamp, Usage, Value
 from roundtable.types.attachments import Attachment, AttachmentInfo, read_attachments
 from roundtable.types.base import first_error
@@ -28,10 +24,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from roundtable.api import Roundtable
-    from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import AgentLike
-    from roundtable.protocols import Agent
     from roundtable.results.debate_result import DebateResult
     from roundtable.types.attachments import AttachmentLike
 
@@ -341,7 +335,7 @@ def agents_of(agents: Sequence[AgentLike]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:
+def options_of(request: DebateRequest, table: Roundtable) -> DebateOptions:
     """Return the options of a request, as `Roundtable.debate` takes them.
 
     Raises:
@@ -349,12 +343,12 @@ def options_of(request: DebateRequest, wiring: TableParts) -> DebateOptions:
     """
     options = request.given_options()
     if isinstance(request.exit_when, Mapping):
-        options["exit_when"] = exit_from_spec(request.exit_when, wiring.catalog.exits)
+        options["exit_when"] = exit_from_spec(request.exit_when, table.catalog.exits)
     # A request and a table use the same names for all options; a test compares the two.
     return cast("DebateOptions", options)
 
 
-def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
+def check_kinds(requests: Iterable[DebateRequest], table: Roundtable) -> None:
     """Check modes, rules, exit conditions, rounds and providers of requests.
 
     Workers check the rest when they run the debates, such as keys and models, which may be missing here.
@@ -368,20 +362,12 @@ def check_kinds(requests: Iterable[DebateRequest], wiring: TableParts) -> None:
         if kind not in seen:
             seen.add(kind)
             try:
-                check_rounds(request.rounds, wiring.settings.max_rounds)
-                wiring.engine.modes.get_mode(request.mode)
-                exit_when = options_of(request, wiring).get("exit_when")
-                if exit_when is not None:
-                    wiring.exit_spec(exit_when)
-                if request.decide is not None:
-                    wiring.rule_name(request.decide, vote=bool(request.vote) or request.options is None)
-                for agent in request.agents or ():
-                    wiring.agents.get_default_model(split_model_name(agent)[0])
+                table.check_request(request)
             except ConfigurationError as error:
                 raise _unusable("", [f"question {number}: {error.message}"], error.hint or "") from error
 
 
-async def check_prices(requests: Iterable[DebateRequest], wiring: TableParts, job_budget: Budget | None) -> None:
+async def check_prices(requests: Iterable[DebateRequest], table: Roundtable, job_budget: Budget | None) -> None:
     """Refuse a budget in dollars, of the job or of its debates, if a model has no known price.
 
     Agents that this process does not know or cannot create, for example without a key, are left to the workers.
@@ -389,22 +375,15 @@ async def check_prices(requests: Iterable[DebateRequest], wiring: TableParts, jo
     Raises:
         ConfigurationError: A model has no price; the message names all such models.
     """
-    known: dict[tuple[str, ...] | None, Sequence[Agent | None]] = {}
+    teams: set[tuple[str, ...] | None] = set()
     budget = job_budget
     for request in requests:
         own = request.budget
         is_capped = any(limit is not None and limit.max_cost_usd is not None for limit in (own, job_budget))
-        if is_capped and request.agents not in known and (request.agents or wiring.options.agents) is not None:
+        if is_capped and request.agents not in teams and (request.agents or table.given_agents) is not None:
             budget = own if own is not None and own.max_cost_usd is not None else job_budget
-            try:
-                known[request.agents] = [seat.agent for seat in wiring.seats(request.agents)]
-            except RoundtableError as error:
-                logger.debug("the prices of %s are not checked: %s", request.agents, error.message)
-                known[request.agents] = ()
-    agents = [agent for seated in known.values() for agent in seated if agent is not None]
-    if agents:
-        # Reading the list of prices takes about a second the first time.
-        await to_thread.run_sync(partial(wiring.models.check_prices, agents, budget))
+            teams.add(request.agents)
+    await table.check_prices(teams, budget)
 
 
 async def stored_result(table: Roundtable, session_id: str) -> DebateResult | None:

@@ -139,11 +139,11 @@ class FleetOverview:
             done.set()
 
     async def _names(self) -> list[str]:
-        wiring = self._table.wiring
-        values = getattr(wiring.storage, "kv", None)
+        table = self._table
+        values = getattr(table.storage, "kv", None)
         if values is None:
             return []
-        pairs = [fleet_and_job(key) for key, _ in await values.scan(PREFIX, tenant=wiring.options.tenant)]
+        pairs = [fleet_and_job(key) for key, _ in await values.scan(PREFIX, tenant=table.tenant)]
         return sorted({names[0] for names in pairs if names is not None})
 
     async def _state(self, name: str, known: tuple[JobStatus, ...]) -> FleetState:

@@ -20,7 +20,6 @@ from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 from roundtable._core.eventloop import until_one_ends
 from roundtable._core.outage import Outage
 from roundtable._core.owner import current_owner, is_provably_dead
-from roundtable.api.debates import Debates
 from roundtable.engine.patience import is_of_provider, pause_s
 from roundtable.errors import (
     AgentError,
@@ -203,10 +202,9 @@ class Worker:
 
     def _own_agents(self) -> tuple[str, ...]:
         """Return the agents of the table as texts; an empty tuple if no model can be used."""
-        wiring = self._table.wiring
-        given = wiring.options.agents
+        given = self._table.given_agents
         try:
-            return agents_of([seat.config for seat in wiring.seats(None)] if given is None else given)
+            return agents_of(self._table.agents() if given is None else given)
         except ConfigurationError as error:
             logger.debug("this worker has no agents: %s", error.message)
             return ()
@@ -237,7 +235,7 @@ class Worker:
                     await self._end()
         finally:
             _worker = None
-            gateway = self._table.wiring.models.gateway
+            gateway = self._table.gateway
             gateway.share_rates(1)
             gateway.limit_providers({})
 
@@ -475,10 +473,10 @@ class Worker:
             return
         if request.agents is None and (refusal := self.refusal(job)) is not None:
             await self._refuse(job, workflow_id, refusal)
-        options = options_of(request, self._table.wiring)
+        options = options_of(request, self._table)
         worst = None
         if job.budget is not None:
-            worst = await Debates(self._table.wiring).estimate_aside(request.topic, **options)
+            worst = await self._table.estimate_aside(request.topic, **options)
         hold = partial(self._when_free, run, job, request.topic, options)
         try:
             result = await self._within_budget(
@@ -556,7 +554,7 @@ class Worker:
     async def _load_fold(self, session_id: str) -> Fold | None:
         """Return the state of a session, or `None` if it does not exist."""
         try:
-            return await self._table.wiring.sessions.load(session_id)
+            return await self._table.state(session_id)
         except SessionNotFound:
             return None
 
@@ -631,7 +629,7 @@ class Worker:
     async def _living_workers(self) -> set[str]:
         """Return the workers that are alive, this one included, and share the providers' rates among them."""
         alive = {owner.name for owner in await self._records.workers() if not is_provably_dead(owner)} | {self.id}
-        gateway = self._table.wiring.models.gateway
+        gateway = self._table.gateway
         gateway.share_rates(len(alive))
         gateway.limit_providers(
             {

@@ -56,4 +56,4 @@ def available_modes(table: Roundtable) -> tuple[str, ...] | None:
     more = table._may_know_more  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if not more and not entry_points(group="roundtable"):
         return None
-    return table.wiring.catalog.modes.names()
+    return table.catalog.modes.names()

@@ -128,7 +128,7 @@ async def latest(call: ToolCallContext, session_id: str) -> tuple[DebateResult, 
     """
     here = call.tenant_session.running(session_id) is not None
     # Check this before reading the session, so that a run that ends just now does not look as if its process had died.
-    elsewhere = not here and await call.tenant_session.table.wiring.sessions.is_run(session_id) is True
+    elsewhere = not here and await call.tenant_session.table.is_running(session_id) is True
     result = await call.tenant_session.table.session(session_id)
     return result, here or (elsewhere and result.session_status in {"created", "active"})
 
@@ -150,15 +150,14 @@ async def follow(
         wait_s: Maximum seconds to wait.
         until_round: Number of the round to wait for; the whole debate if omitted.
     """
-    fold = await call.tenant_session.table.wiring.sessions.load(session_id)
+    table = call.tenant_session.table
+    fold = await table.state(session_id)
     record = fold.to_record()
     if any(round_record.number == until_round and round_record.complete for round_record in record.rounds):
         return
     complete = sum(round_record.complete for round_record in record.rounds)
     progress = _RoundProgress(len(record.session.agents), record.total_rounds, complete=complete)
-    wiring = call.tenant_session.table.wiring
-    tenant = wiring.options.tenant
-    subscription = wiring.hub.subscribe(session_id, wiring.storage, after=fold.last_seq, tenant=tenant, pieces=False)
+    subscription = table.subscribe(session_id, after=fold.last_seq, pieces=False)
     with subscription, call.waits.at_most(wait_s):
         async with anyio.create_task_group() as group:
 
@@ -182,7 +181,7 @@ async def follow(
             if handle is not None:
                 await handle.wait()
             else:
-                while await wiring.sessions.is_run(session_id):
+                while await table.is_running(session_id):
                     await anyio.sleep(_LEASE_POLL_S)
                     subscription.fall_behind()  # read the storage again, which may not send notices
             subscription.end()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from roundtable.api.offered import offered_agents
 from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.outputs import (
     AgentEntry,
@@ -73,7 +72,7 @@ async def list_agents(call: ToolCallContext, _: NoInput) -> AgentsOutput:
             active=problem is None,
             error=problem,
         )
-        for agent, problem in offered_agents(call.tenant_session.table)
+        for agent, problem in call.tenant_session.table.agent_offers()
     )
     return AgentsOutput(agents=agents, count=len(agents))
 
@@ -83,7 +82,7 @@ async def list_sessions(call: ToolCallContext, arguments: ListInput) -> ListOutp
     table = call.tenant_session.table
     session_filter = SessionFilter.model_validate(
         {
-            "tenant": table.wiring.options.tenant,
+            "tenant": table.tenant,
             "topic": arguments.topic,
             "mode": arguments.mode,
             "status": arguments.status,
@@ -123,7 +122,7 @@ async def consensus_of(call: ToolCallContext, arguments: ConsensusInput) -> Cons
     if measured is None and not running:
         hint = "No round was completed; call continue_roundtable to continue the debate."
         raise NotFoundInSession(f"session {result.session_id!r} has no measured consensus", hint=hint)
-    rules = call.tenant_session.table.wiring.catalog.rules
+    rules = call.tenant_session.table.catalog.rules
     # On a thread, because counting the ballots of many agents again takes time.
     has_audit = arguments.audit and measured is not None
     audit = await to_thread.run_sync(lambda: result.audit(rules=rules)) if has_audit else None

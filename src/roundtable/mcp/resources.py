@@ -10,7 +10,6 @@ from mcp import types
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from roundtable.api.offered import offered_modes
 from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.inputs import ListInput, RoundInput
 from roundtable.mcp.prompts import PROMPTS
@@ -85,7 +84,7 @@ def modes_of(table: Roundtable) -> tuple[Kind, ...]:
     """Return a resource for each mode of a table."""
     return tuple(
         Kind(f"{SCHEME}modes/{mode.name}", mode.name, f"Mode {mode.name}", mode.summary, _MARKDOWN)
-        for mode in offered_modes(table.wiring)
+        for mode in table.modes()
     )
 
 
@@ -130,12 +129,12 @@ def _unknown_resource(uri: str) -> NotFoundInSession:
 
 
 def _overview(table: Roundtable) -> str:
-    lines = [f"- **{mode.name}**: {mode.summary}" for mode in offered_modes(table.wiring)]
+    lines = [f"- **{mode.name}**: {mode.summary}" for mode in table.modes()]
     return "\n".join(["# Debate modes", "", *lines, ""])
 
 
 def _guide(table: Roundtable, name: str) -> str:
-    modes = {mode.name: mode for mode in offered_modes(table.wiring)}
+    modes = {mode.name: mode for mode in table.modes()}
     if name not in modes:
         raise NotFoundInSession(f"unknown mode {name[:80]!r}", hint=f"Modes: {', '.join(modes)}.")
     mode = modes[name]

@@ -255,17 +255,14 @@ async def _resume(call: ToolCallContext, session: DebateResult, running: bool) -
     for the next step.
     """
     table, session_id = call.tenant_session.table, session.session_id
-    sessions = table.wiring.sessions
     _check_resumable(session, running=running)
     _check_answered(session)
     step = session.exit is not None and session.exit.figures.get("step") is True
     if step and session.rounds and session.rounds[-1].complete:
-        await sessions.control(session_id, "resume")
+        await table.control(session_id, "resume")
         return False
-    fold = await sessions.load(session_id)
-    subscription = table.wiring.hub.subscribe(
-        session_id, sessions.storage, after=fold.last_seq, tenant=sessions.tenant, pieces=False
-    )
+    fold = await table.state(session_id)
+    subscription = table.subscribe(session_id, after=fold.last_seq, pieces=False)
     with subscription, anyio.move_on_after(_MAX_CONTROL_S):
         handle = await table.start_resume(session_id, step=step, wait_for="all")
         call.tenant_session.keep(handle)

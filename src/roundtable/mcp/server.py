@@ -254,15 +254,4 @@ def _tables_of(engine: DebateEngine | None, registry: AgentRegistry | None) -> C
     """Return a function that creates tables with an engine and a registry."""
     from roundtable.api import Roundtable
 
-    def create_table(tenant: str) -> Roundtable:
-        engine_agents = None if engine is None else engine.agents.get_active_agents()
-        table = Roundtable(
-            (engine_agents or None) if registry is None else registry.get_active_agents(),
-            storage=None if engine is None else engine.sessions.storage,
-            tools=["request_context"],
-            tenant=tenant,
-        )
-        table.wiring.adopt(engine, registry)
-        return table
-
-    return create_table
+    return lambda tenant: Roundtable.from_engine(engine, registry, tools=["request_context"], tenant=tenant)

@@ -240,8 +240,10 @@ class Results(Sequence[DebateResult]):
         return tuple(result for result in self._results if result.answer is None)
 
     def _shortfall(self) -> str:
-        counts = {"with agents missing": len(self.incomplete), "without an answer": len(self.undecided)}
-        return ", ".join([f"{len(self.failures)} failed", *(f"{count} {what}" for what, count in counts.items() if count)])
+        lacks = {"with agents missing": len(self.incomplete), "without an answer": len(self.undecided)}
+        return ", ".join(
+            [f"{len(self.failures)} failed", *(f"{count} {what}" for what, count in lacks.items() if count)]
+        )
 
     @property
     def usage(self) -> Usage:

@@ -12,11 +12,9 @@ from anyio import CapacityLimiter
 
 from roundtable._core.clock import SystemClock
 from roundtable._version import __version__
-from roundtable.api.teams import check_profiles
 from roundtable.api.tenants import TenantSessions
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import AccessGuard, GuardBehavior, check_hosts, cors_options
-from roundtable.auth.identity import values_of
 from roundtable.auth.listening import LocalOnly
 from roundtable.errors import ConfigurationError
 from roundtable.fleet import FleetOverview
@@ -58,15 +56,15 @@ def lifetime(
     Raises:
         ConfigurationError: The storage has no key-value store.
     """
-    values = values_of(table.wiring.storage, "limits")
-    configured = options.get("limits") or Limits.from_settings(table.wiring.settings)
+    values = table.key_value("limits")
+    configured = options.get("limits") or Limits.from_settings(table.settings)
     limits = UserLimits(values, configured, clock=clock, refused=figures.count_refusal)
 
     from roundtable.server.pages.outcomes import Outcomes
     from roundtable.server.pages.shared import SHARED_VIEWS_PER_MINUTE
     from roundtable.server.rendering import RENDER_THREADS
 
-    attendance = ListenerTracker(values, options.get("pause_after_s", table.wiring.settings.pause_after_s), clock)
+    attendance = ListenerTracker(values, options.get("pause_after_s", table.settings.pause_after_s), clock)
 
     @asynccontextmanager
     async def alive(app: FastAPI) -> AsyncGenerator[None]:
@@ -130,15 +128,15 @@ def create_app(table: Roundtable, *, auth: Authenticator | None = None, **option
     from roundtable.server.request_context import RequestNumbers
     from roundtable.server.routes.metrics import RequestTimes
 
-    check_profiles(table.wiring)
+    table.check_profiles()
     _check_pause_after(options.get("pause_after_s"))
-    storage = table.wiring.storage
+    storage = table.storage
     authenticator = auth or TokenAuthenticator(TokenStore.of(storage), audience="http")
     clock = options.get("clock") or SystemClock()
-    if isinstance(table.wiring.options.approve_tools, ServerApproval):
-        table.wiring.options.approve_tools.connect(OpenApprovals(values_of(storage, "approvals"), clock))
+    if isinstance(table.approver, ServerApproval):
+        table.approver.connect(OpenApprovals(table.key_value("approvals"), clock))
     browser_login = BrowserLogin.of(storage, authenticator, clock, https=options.get("https"))
-    figures = MetricsObserver(values_of(storage, "figures"), clock=clock)
+    figures = MetricsObserver(table.key_value("figures"), clock=clock)
     app = _application(lifetime(table, browser_login, figures, clock, options))
     app.state.asks = not isinstance(auth, LocalUser)
     add_error_handlers(app)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from anyio import move_on_after
 from pydantic import ValidationError
 
-from roundtable.auth.identity import values_of
 from roundtable.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.tools.approval import MOST_REASON_CHARS
 from roundtable.types import OpenApproval
@@ -268,7 +267,7 @@ class ServerApproval:
 
 def approvals_of(state: ServerState) -> OpenApprovals:
     """Return the tool calls of a server's sessions that wait for approval."""
-    return OpenApprovals(values_of(state.table.wiring.storage, "approvals"), state.clock)
+    return OpenApprovals(state.table.key_value("approvals"), state.clock)
 
 
 def _prefix(tenant: str, session_id: str) -> str:

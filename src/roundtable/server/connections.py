@@ -125,7 +125,7 @@ class ListenerTracker:
                 # A listener that connects just now still receives the pause. Shielded, so that the request to pause is
                 # never stored in part.
                 with anyio.CancelScope(shield=True):
-                    await tenant_session.table.wiring.sessions.control(session_id, "pause", by=ABSENT, running="settle")
+                    await tenant_session.table.control(session_id, "pause", by=ABSENT, running="settle")
         except RoundtableError as error:
             logger.warning("a run could not be paused: %s", error.message, extra={"session": session_id})
             return False
@@ -145,7 +145,7 @@ class ListenerTracker:
 
 
 def _note_key(tenant_session: TenantSession, session_id: str) -> str:
-    return f"{tenant_session.table.wiring.options.tenant}/{session_id}"
+    return f"{tenant_session.table.tenant}/{session_id}"
 
 
 class WaitingResponse:

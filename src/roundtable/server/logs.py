@@ -44,15 +44,14 @@ class _Log:
                 raise
 
     async def _read(self, tenant_session: TenantSession, session_id: str) -> tuple[DurableEvent, ...]:
-        wiring = tenant_session.table.wiring
+        table = tenant_session.table
         # The last known event is read again. It has the hash of all earlier ones, so that a session that was deleted
         # and created again is noticed.
         known = self.events[-1:]
         after = known[0].seq - 1 if known else 0
-        _, events = await wiring.storage.read(session_id, after, tenant=wiring.options.tenant)
+        events = await table.events(session_id, after=after)
         if known and events[:1] != known:
-            _, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
-            return events
+            return await table.events(session_id)
         return (*self.events, *events[len(known) :])
 
 
@@ -76,9 +75,8 @@ class SharedLogs:
         key = tenant_session, session_id
         if after and key not in self._logs:
             # With more sessions than are kept, only what is new is read, and not each log again and again.
-            wiring = tenant_session.table.wiring
             async with self._limiter:
-                return (await wiring.storage.read(session_id, after, tenant=wiring.options.tenant))[1]
+                return await tenant_session.table.events(session_id, after=after)
         log = self._logs.setdefault(key, _Log())
         self._logs.move_to_end(key)
         try:

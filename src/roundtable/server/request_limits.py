@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.words import counted
-from roundtable.api.debates import Debates
 from roundtable.api.offered import agents_of_table
 from roundtable.api.teams import calls_of_team
 from roundtable.errors import ConfigurationError, RoundtableError
@@ -30,7 +29,7 @@ def check_most_rounds(caller: Caller, rounds: int) -> None:
     Raises:
         RoundtableError: The code is `MAX_ROUNDS_EXCEEDED`.
     """
-    limit = caller.tenant_session.table.wiring.settings.max_rounds
+    limit = caller.tenant_session.table.settings.max_rounds
     if rounds > limit:
         details = {"field": "rounds", "message": f"must be at most {limit}"}
         raise RoundtableError(
@@ -47,8 +46,7 @@ async def check_affordable(caller: Caller, topic: str, options: DebateOptions) -
         ConfigurationError: An option is not valid or names something unknown, or the debate is too large or takes too
             long to plan.
     """
-    debates = Debates(caller.tenant_session.table.wiring)
-    await debates.estimate_aside(topic, most_calls=_max_calls(caller), **options)
+    await caller.tenant_session.table.estimate_aside(topic, most_calls=_max_calls(caller), **options)
 
 
 async def check_fork(caller: Caller, session_id: str, changes: DebateOptions) -> int:
@@ -63,7 +61,7 @@ async def check_fork(caller: Caller, session_id: str, changes: DebateOptions) ->
         RoundtableError: No session has this id, or an option is not valid or exceeds a limit.
     """
     table = caller.tenant_session.table
-    fold = await table.wiring.sessions.load(session_id)
+    fold = await table.state(session_id)
     config, rounds = fold.record.config, changes.get("rounds", fold.progress.total_rounds)
     check_most_rounds(caller, rounds)
     if config.team is None:

@@ -163,7 +163,7 @@ async def _check_not_running(caller: Caller, session_id: str) -> None:
     running = caller.tenant_session.running(session_id)
     if running is not None:
         # Clients may receive the last event before the run is cleaned up.
-        fold = await caller.tenant_session.table.wiring.sessions.load(session_id)
+        fold = await caller.tenant_session.table.state(session_id)
         if fold.progress.status not in {"created", "active"}:
             with anyio.move_on_after(_ENDING_S):
                 await running.wait()
@@ -179,10 +179,10 @@ async def _check_not_running_elsewhere(caller: Caller, session_id: str) -> None:
     Raises:
         SessionBusy: Another process runs the session.
     """
-    sessions = caller.tenant_session.table.wiring.sessions
-    if caller.tenant_session.running(session_id) is not None or not await sessions.is_run(session_id):
+    table = caller.tenant_session.table
+    if caller.tenant_session.running(session_id) is not None or not await table.is_running(session_id):
         return
-    if (await sessions.load(session_id)).progress.status in {"created", "active"}:
+    if (await table.state(session_id)).progress.status in {"created", "active"}:
         hint = f"{_RUNNING_HINT} If its server died, try again after 15 seconds."
         raise SessionBusy(_RUNNING.format(session_id), hint=hint)
 
@@ -218,8 +218,8 @@ async def further_rounds(
         SessionNotFound: No session has this id.
         StorageError: The session could not be read.
     """
-    wiring = caller.tenant_session.table.wiring
-    record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+    table = caller.tenant_session.table
+    record, events = await table.storage.read(session_id, tenant=table.tenant)
     fold = Fold(record, events)
     status, current, planned, _ = fold.progress
     complete = sum(entry.complete for entry in fold.rounds)
@@ -537,8 +537,7 @@ async def _once(
     goes_on_from: int | None,
 ) -> Claimed:
     """Start or continue the session of the caller's key, unless an earlier request has already done so."""
-    values: KeyValue = caller.state.table.wiring.storage.kv  # type: ignore[attr-defined]  # limits need it too
-    keys = Keys(values, caller.state.clock)
+    keys = Keys(caller.state.table.key_value("keys of requests"), caller.state.clock)
     return await keys.once(caller.identity.user, wanted.key or "", request, begin, after=goes_on_from)
 
 
@@ -567,10 +566,7 @@ async def _json_response(
 
 async def _wait_for_new_event(caller: Caller, session_id: str, last: int) -> None:
     """Wait until an event is stored after the event `last`; otherwise a stream from there would end at once."""
-    wiring = caller.tenant_session.table.wiring
-    subscription = wiring.hub.subscribe(
-        session_id, wiring.storage, after=last, tenant=wiring.options.tenant, pieces=False
-    )
+    subscription = caller.tenant_session.table.subscribe(session_id, after=last, pieces=False)
     subscription.fall_behind()  # the event may be stored already
     with subscription, anyio.move_on_after(_START_CHECK_S):
         while subscription.last_seq == last:

@@ -485,7 +485,7 @@ class EventStream(Response):
         """Raise an error if the session stopped without an event, because its run failed here or its process died."""
         session_id = self._subscription.session_id
         runs_here = self._tenant_session.running(session_id) is not None
-        is_run = runs_here or await self._tenant_session.table.wiring.sessions.is_run(session_id)
+        is_run = runs_here or await self._tenant_session.table.is_running(session_id)
         handle = self._tenant_session.handle(session_id)
         if not is_run and handle is not None and handle.done:
             with suppress(SessionBusy):  # another process was running it
@@ -551,7 +551,7 @@ async def event_stream(
         RoundtableError: The server has too many open streams; the code is `SERVER_BUSY`.
         StorageError: The session could not be read.
     """
-    wiring, at_end = caller.tenant_session.table.wiring, False
+    at_end = False
     if not begun:
         if not has_room:
             caller.state.streams.check_room(caller.tenant_session)
@@ -560,13 +560,8 @@ async def event_stream(
         for event in events:
             if event.seq <= after:
                 at_end = ends_run(event, so_far=at_end)
-    subscription = wiring.hub.subscribe(
-        session_id,
-        wiring.storage,
-        after=after,
-        tenant=wiring.options.tenant,
-        read=partial(caller.state.streams.logs.read, caller.tenant_session, session_id),
-    )
+    read = partial(caller.state.streams.logs.read, caller.tenant_session, session_id)
+    subscription = caller.tenant_session.table.subscribe(session_id, after=after, read=read)
     if not begun:
         subscription.fall_behind()
     return EventStream(

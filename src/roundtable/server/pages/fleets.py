@@ -30,7 +30,7 @@ async def fleets(caller: Admin) -> Response:
         states = await caller.state.fleets.read()
     except ConfigurationError as error:  # there are jobs, but the extra is not installed here
         states, problem = (), error
-    owner = caller.state.table.wiring.options.tenant
+    owner = caller.state.table.tenant
     return page(
         "fleets",
         user=caller.identity,

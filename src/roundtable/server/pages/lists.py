@@ -35,7 +35,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 @router.get("/sessions")
 async def sessions(caller: Reader, q: str = "", status: str = "", mode: str = "", after: str = "") -> Response:
     """List sessions, newest first, or search for words in them."""
-    modes = tuple(entry.name for entry in caller.tenant_session.table.wiring.catalog.modes)
+    modes = tuple(entry.name for entry in caller.tenant_session.table.catalog.modes)
     render = partial(
         page,
         "sessions",

@@ -14,9 +14,9 @@ from starlette.requests import cookie_parser
 
 from roundtable.auth import Identity, Unauthorized
 from roundtable.auth.guard import bearer
-from roundtable.auth.identity import values_of
 from roundtable.server.addresses import network_of
 from roundtable.server.request_context import ROOT_PATH
+from roundtable.storage.key_values import key_values_of
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
@@ -300,7 +300,7 @@ class BrowserLogin:
         Raises:
             ConfigurationError: The storage has no key-value store.
         """
-        values = values_of(storage, "logins")
+        values = key_values_of(storage, "logins")
         logins = Logins(values, authenticator, clock)
         people = PeopleAuthenticator(authenticator, logins)
         return cls(people=people, logins=logins, tries=LoginThrottle(values, clock), cookie=LoginCookie(https=https))

@@ -234,7 +234,7 @@ def _render(
         may_act=may_act,
         may_answer=may_act and not running,
         may_go_on=may_act and not running and result.config.team is None,
-        modes=tuple(entry.name for entry in caller.tenant_session.table.wiring.catalog.modes),
+        modes=tuple(entry.name for entry in caller.tenant_session.table.catalog.modes),
         complete=sum(round_record.complete for round_record in result.rounds),
         links=links,
         new_link=new_link,
@@ -260,10 +260,10 @@ async def events(session_id: str, request: Request, caller: Reader, after: int =
 
 async def _load_state(caller: Caller, session_id: str) -> tuple[DebateRecord, bool]:
     """Return a session, and whether it is running, in this process or another one."""
-    tenant_session, sessions = caller.tenant_session, caller.tenant_session.table.wiring.sessions
+    tenant_session, table = caller.tenant_session, caller.tenant_session.table
     attempts = 0
     while True:
-        record = (await sessions.load(session_id)).to_record()
+        record = (await table.state(session_id)).to_record()
         runs_here = tenant_session.running(session_id) is not None
         attempts += 1
         if attempts == _MAX_ATTEMPTS or not runs_here or record.status not in {"paused", "error"}:
@@ -271,7 +271,7 @@ async def _load_state(caller: Caller, session_id: str) -> tuple[DebateRecord, bo
         # The run is just starting or ending, and the stored status does not show it yet.
         await caller.state.clock.sleep(_RETRY_S)
     is_open = record.status in {"created", "active"}
-    running = is_open and (runs_here or bool(await sessions.is_run(session_id)))
+    running = is_open and (runs_here or bool(await table.is_running(session_id)))
     return record, running
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from roundtable.auth.identity import values_of
 from roundtable.errors import ConfigurationError
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
@@ -133,4 +132,4 @@ def _list_key(tenant: str, session_id: str) -> str:
 
 def shares_of(state: ServerState) -> Shares:
     """Return the links of a server."""
-    return Shares(values_of(state.table.wiring.storage, "links"), state.clock)
+    return Shares(state.table.key_value("links"), state.clock)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
 from roundtable._core.words import counted
-from roundtable.api.offered import offered_agents, offered_modes
 from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound
 from roundtable.server.errors import status_of
 from roundtable.server.pages.csrf import fields_of
@@ -71,7 +70,7 @@ async def start_form(caller: Writer, again: str = "") -> Response:
 
 async def _fields_of_debate(caller: Caller, session_id: str) -> dict[str, list[str]]:
     """Return a debate as fields of the form; agents that this server does not offer are left out."""
-    record = (await caller.tenant_session.table.wiring.sessions.load(session_id)).record
+    record = (await caller.tenant_session.table.state(session_id)).record
     config = record.config
     fields = {"topic": [config.topic], "mode": [config.mode], "rounds": [f"{config.rounds}"]}
     if config.options is not None:
@@ -97,7 +96,7 @@ async def _files_again(caller: Caller, fields: Mapping[str, Sequence[str]]) -> t
         SessionNotFound: The debate was deleted.
     """
     again = fields.get("again", [""])[0]
-    return (await caller.tenant_session.table.wiring.sessions.load(again)).record.attachments if again else ()
+    return (await caller.tenant_session.table.state(again)).record.attachments if again else ()
 
 
 def _choices(caller: Caller) -> tuple[_Choice, ...]:
@@ -122,7 +121,7 @@ async def start(request: Request, caller: Writer) -> Response:
 
 
 async def _start_debate(caller: Caller, fields: Mapping[str, Sequence[str]]) -> str:
-    most = caller.tenant_session.table.wiring.settings.max_rounds
+    most = caller.tenant_session.table.settings.max_rounds
     values = _body(fields, everybody=[agent.value for agent in _default_agents(caller)])
     if fields.get("files"):
         values["attachments"] = await _files_again(caller, fields)
@@ -218,8 +217,8 @@ async def _form(caller: Caller, fields: Mapping[str, Sequence[str]], problem: st
         "start",
         user=caller.identity,
         status=status,
-        modes=[mode for mode in offered_modes(table.wiring) if mode.min_agents <= len(choices) or not choices],
-        most=table.wiring.settings.max_rounds,
+        modes=[mode for mode in table.modes() if mode.min_agents <= len(choices) or not choices],
+        most=table.settings.max_rounds,
         choices=choices,
         chosen=fields.get("agents") or [agent.value for agent in seated],
         filled={**_EMPTY, **values},
@@ -236,7 +235,7 @@ def _default_agents(caller: Caller) -> tuple[_Choice, ...]:
     """
     return tuple(
         _Choice(agent.id, agent.name, f"{agent.provider}:{agent.model}" if agent.model else agent.provider)
-        for agent, _ in offered_agents(caller.tenant_session.table)
+        for agent, _ in caller.tenant_session.table.agent_offers()
     )
 
 

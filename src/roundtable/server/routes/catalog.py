@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from roundtable.api.offered import offered_agents, offered_modes
 from roundtable.server.openapi_parts import json_response
 from roundtable.server.response_bodies import (
     AgentList,
@@ -33,7 +32,7 @@ router: APIRouter = APIRouter(prefix="/api", tags=["offers"], default_response_c
 @router.get("/agents", operation_id="listAgents", responses=json_response("Agents and models.", AgentList))
 async def list_agents(caller: Reader) -> Response:
     """List the agents and models that can debate on this server."""
-    agents = tuple(map(_agent, offered_agents(caller.tenant_session.table)))
+    agents = tuple(map(_agent, caller.tenant_session.table.agent_offers()))
     return json_answer(AgentList(agents=agents, models=tuple(caller.state.options.get("models", ()))))
 
 
@@ -53,13 +52,13 @@ def _agent(offer: AgentOffer) -> OfferedAgent:
 @router.get("/modes", operation_id="listModes", responses=json_response("Modes.", ModeList))
 async def list_modes(caller: Reader) -> Response:
     """List the debate modes."""
-    return json_answer(ModeList(modes=offered_modes(caller.tenant_session.table.wiring)))
+    return json_answer(ModeList(modes=caller.tenant_session.table.modes()))
 
 
 @router.get("/profiles", operation_id="listProfiles", responses=json_response("Profiles.", ProfileList))
 async def list_profiles(caller: Reader) -> Response:
     """List the profiles that teams can use."""
-    entries = caller.tenant_session.table.wiring.catalog.profiles
+    entries = caller.tenant_session.table.catalog.profiles
     profiles = [entry.thing for entry in entries]
     return json_answer(
         ProfileList(

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from roundtable.api.teams import resolve_team
 from roundtable.errors import RoundtableError, SessionNotFound, StorageError
 from roundtable.server.connections import ABSENT
 from roundtable.server.limits import RateLimited
@@ -282,7 +281,7 @@ async def multi(
             )
     table, most_s = caller.tenant_session.table, seconds_of(caller, None, team=True)
     agents, messages = body.agents, body.messages
-    check_team(caller, resolve_team(table.wiring, agents, messages, rounds=body.rounds).config)
+    check_team(caller, table.team_config(agents, messages, rounds=body.rounds))
 
     async def start() -> DebateHandle:
         try:
@@ -327,7 +326,7 @@ async def _resume_if_interrupted(caller: Caller, session_id: str) -> None:
             caller.state.streams.register_run(caller.tenant_session, handle)
         except RateLimited:
             # The conversation may be running in another process, and so use up the limit itself. Then only listen.
-            if not await table.wiring.sessions.is_run(session_id):
+            if not await table.is_running(session_id):
                 raise
 
 

@@ -232,7 +232,7 @@ async def synthesize_session(
 async def _synthesize_counted(caller: Caller, session_id: str, by: str | None) -> SynthesisResult:
     """Return the synthesis of a session; a new one counts as one round."""
     table = caller.tenant_session.table
-    written = stored_synthesis(await table.wiring.sessions.load(session_id), by)
+    written = stored_synthesis(await table.state(session_id), by)
     if written is not None:
         return written
     admission = await caller.state.limits.admit(caller.identity.user, rounds=1, begins=False)
@@ -285,7 +285,7 @@ async def _check_session(caller: Caller, session_id: str) -> None:
         SessionNotFound: No session has this id.
     """
     if caller.tenant_session.running(session_id) is None:
-        await caller.tenant_session.table.wiring.sessions.load(session_id)
+        await caller.tenant_session.table.state(session_id)
 
 
 async def _approvals_response(caller: Caller, session_id: str) -> Response:

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from roundtable.api.offered import debate_options
-from roundtable.api.teams import resolve_team
 from roundtable.server.openapi_parts import json_body
 from roundtable.server.request_bodies import ConversationBody, DebateBody, ForkBody, JsonBody
 from roundtable.server.request_limits import check_affordable, check_most_rounds, check_team, seconds_of
@@ -105,7 +104,7 @@ async def start_conversation(
         "metadata": body.metadata,
     }
     table = caller.tenant_session.table
-    check_team(caller, resolve_team(table.wiring, body.agents, body.messages, **options).config)
+    check_team(caller, table.team_config(body.agents, body.messages, **options))
 
     async def begin() -> DebateHandle:
         return await table.start_conversation(agents=body.agents, messages=body.messages, **options)

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from pydantic import BeforeValidator
 
 from roundtable.analysis.arguments import ArgumentGraph
-from roundtable.api.files import export_parts, find_exporter
+from roundtable.api.files import find_exporter
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
@@ -30,7 +30,7 @@ from roundtable.types import DebateMode, RoundRecord, SessionFilter, SessionStat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.api.assembly import TableParts
+    from roundtable.plugins import Catalog
     from roundtable.types import SearchHit, SessionSummary
 
 __all__ = ["SessionId", "router"]
@@ -199,13 +199,13 @@ async def show_session(caller: Reader, session_id: SessionId) -> Response:
 async def delete_session(caller: Writer, session_id: SessionId) -> Response:
     """Delete a session with all its contents. A running session is stopped first, no matter which process runs it."""
     table, running = caller.tenant_session.table, caller.tenant_session.running(session_id)
-    if running is not None or await table.wiring.sessions.is_run(session_id):
+    if running is not None or await table.is_running(session_id):
         with suppress(SessionConflict):  # the session may have just ended
             await table.stop(session_id)
         with anyio.move_on_after(_STOP_S):
             if running is not None:
                 await running.wait()
-            while await table.wiring.sessions.is_run(session_id):  # noqa: ASYNC110  (another process sends no event)
+            while await table.is_running(session_id):  # noqa: ASYNC110  (another process sends no event)
                 await anyio.sleep(_POLL_S)
     await table.delete(session_id, force=running is not None)
     caller.tenant_session.forget(session_id)
@@ -245,12 +245,12 @@ async def export_session(
 ) -> Response:
     """Return a session as a document."""
     kind = _ALIASES.get(format, format)
-    wiring = caller.tenant_session.table.wiring
+    table = caller.tenant_session.table
     # Exporting a long session, or with a plugin, takes time, so it runs in a thread.
-    parts = await anyio.to_thread.run_sync(tuple, await export_parts(wiring, session_id, kind))
+    parts = await anyio.to_thread.run_sync(tuple, await table.export_parts(session_id, kind))
     content = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
     suffix, media_type = _SUFFIXES.get(kind) or _plugin_format(
-        wiring, kind, binary=any(isinstance(part, bytes) for part in parts)
+        table.catalog, kind, binary=any(isinstance(part, bytes) for part in parts)
     )
     name = re.sub(r"[^0-9A-Za-z_-]", "", session_id)[:8]
     headers = {
@@ -262,9 +262,9 @@ async def export_session(
     return Response(content, headers=headers, media_type=media_type)
 
 
-def _plugin_format(wiring: TableParts, kind: str, *, binary: bool) -> tuple[str, str]:
+def _plugin_format(catalog: Catalog, kind: str, *, binary: bool) -> tuple[str, str]:
     """Return the file extension and media type of a plugin's format; text formats need not declare a media type."""
-    exporter = find_exporter(wiring.catalog, kind)
+    exporter = find_exporter(catalog, kind)
     declared = getattr(exporter.thing, "media_type", None) if exporter is not None else None
     is_valid = isinstance(declared, str) and _MEDIA_TYPE.fullmatch(declared) is not None
     if not (is_valid or binary):
@@ -284,7 +284,7 @@ async def audit_session(caller: Reader, session_id: SessionId) -> Response:
     # On a thread, because counting the ballots of many agents again takes time; on few threads, because all share the
     # processor with the debates.
     renders = caller.state.renders
-    audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.wiring.catalog.rules), limiter=renders)
+    audit = await anyio.to_thread.run_sync(lambda: result.audit(rules=table.catalog.rules), limiter=renders)
     return json_answer(audit)
 
 

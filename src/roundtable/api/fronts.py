@@ -1,0 +1,357 @@
+"""What a program that serves or shows debates needs of a table: what it offers, and its sessions as they run."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Unpack
+
+from roundtable._core.arguments import explains_arguments
+from roundtable.api.checks import check_rounds
+from roundtable.errors import RoundtableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from roundtable.api.assembly import TableParts
+    from roundtable.api.debates import Debates
+    from roundtable.api.files import ExportFormat
+    from roundtable.api.offered import AgentOffer, ModeOffer
+    from roundtable.api.options import ConverseOptions, DebateOptions
+    from roundtable.api.seats import AgentLike, Offer
+    from roundtable.engine import Subscription
+    from roundtable.engine.events import LogReader
+    from roundtable.gateway import Gateway
+    from roundtable.plugins import Catalog, PluginReport
+    from roundtable.protocols import Agent, KeyValue, Storage
+    from roundtable.record import Fold
+    from roundtable.settings import Settings
+    from roundtable.tools import Approver
+    from roundtable.types import (
+        AgentConfig,
+        Budget,
+        ChatMessage,
+        ControlAction,
+        DebateConfig,
+        DurableEvent,
+        Estimate,
+        NativeSearch,
+        ProviderConfig,
+        RunningCalls,
+    )
+    from roundtable.types.agents import AgentProfile
+    from roundtable.types.request import DebateRequest
+
+__all__ = ["FrontTable"]
+
+logger: logging.Logger = logging.getLogger("roundtable.api")
+
+
+@explains_arguments
+class FrontTable(ABC):
+    """What programs that serve or show debates need, such as a server or a chat bot; base class of `Roundtable`.
+
+    Example:
+        >>> import anyio
+        >>> from roundtable.api import Roundtable
+        >>> from roundtable.testing import scripted_agents
+        >>> table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
+        >>> [agent.name for agent in table.agents()]
+        ['Ada', 'Bo']
+        >>> async def main():
+        ...     result = await table.debate("Tea or coffee?", rounds=1)
+        ...     events = await table.events(result.session_id)
+        ...     return events[0].type, await table.is_running(result.session_id)
+        >>> anyio.run(main)
+        ('debate_start', False)
+    """
+
+    @property
+    @abstractmethod
+    def _wiring(self) -> TableParts:
+        """The objects behind the table."""
+
+    @property
+    @abstractmethod
+    def _debates(self) -> Debates:
+        """The object that creates, runs and continues debates."""
+
+    @property
+    def tenant(self) -> str:
+        """Tenant that owns the table's sessions."""
+        return self._wiring.options.tenant
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the table."""
+        return self._wiring.settings
+
+    @property
+    def storage(self) -> Storage:
+        """Where the sessions are stored, those of other tenants as well."""
+        return self._wiring.storage
+
+    @property
+    def catalog(self) -> Catalog:
+        """What this table knows by name: modes, providers, rules, exporters and so on. Only read it."""
+        return self._wiring.catalog
+
+    @property
+    def gateway(self) -> Gateway:
+        """What all model calls of this table go through; it knows the state of each endpoint that was called."""
+        return self._wiring.models.gateway
+
+    @property
+    def price_source(self) -> str:
+        """The sources of the prices and their versions, such as `"stated, genai-prices 0.2.3"`."""
+        return self._wiring.models.prices.source
+
+    @property
+    def given_agents(self) -> tuple[AgentLike, ...] | None:
+        """The agents that the table was created with; `None` if they are chosen from the environment."""
+        agents = self._wiring.options.agents
+        return None if agents is None else tuple(agents)
+
+    @property
+    def provider_configs(self) -> Mapping[str, ProviderConfig]:
+        """The configurations of providers, by name; those of named endpoints have a `kind`."""
+        return self._wiring.options.providers
+
+    @property
+    def approver(self) -> Approver | None:
+        """The function that decides about tool calls; `None` if no approval is needed."""
+        return self._wiring.options.approve_tools
+
+    @property
+    def native_search(self) -> NativeSearch | bool:
+        """How agents use their providers' own web search; `False` if they don't."""
+        return self._wiring.search.native
+
+    def agents(self) -> tuple[AgentConfig, ...]:
+        """Return the agents that debate if a debate names none.
+
+        Raises:
+            ConfigurationError: No model is available, or an agent cannot be created.
+        """
+        return tuple(seat.config for seat in self._wiring.seats(None))
+
+    def agent_offers(self) -> tuple[AgentOffer, ...]:
+        """Return the same agents with the models that they use, and why one is not usable now.
+
+        Raises:
+            ConfigurationError: No model is available, or an agent cannot be created.
+        """
+        from roundtable.api.offered import offered_agents
+
+        return offered_agents(self._wiring)
+
+    def modes(self) -> tuple[ModeOffer, ...]:
+        """Return the debate modes, with the rounds, agents and options that each of them takes."""
+        from roundtable.api.offered import offered_modes
+
+        return offered_modes(self.catalog, self.settings.max_rounds)
+
+    def providers(self) -> tuple[Offer, ...]:
+        """Return the providers from which default agents are chosen, and what the others need to be usable."""
+        return self._wiring.offers()
+
+    def provider_names(self) -> frozenset[str]:
+        """Return the names of all providers that debates of this table can use, those of given models included."""
+        of_models = self._wiring.options.provider_names(None) - {""}
+        return frozenset({*self.catalog.providers.names(), *of_models, "callable"})
+
+    def default_rates(self) -> dict[str, float | None]:
+        """Return the calls per minute to the provider of each agent until answers state a limit; `None` for no limit.
+
+        Raises:
+            ConfigurationError: No model is available, or an agent cannot be created.
+        """
+        from roundtable.gateway.wrapping import default_rate_of
+
+        seats = self._wiring.seats(None)
+        return {seat.config.provider: default_rate_of(getattr(seat.agent, "chat_model", None)) for seat in seats}
+
+    def plugin_reports(self) -> tuple[PluginReport, ...]:
+        """Return a report on each installed plugin: what it adds, or why it failed to load."""
+        return self._wiring.plugins.reports()
+
+    def key_value(self, purpose: str) -> KeyValue:
+        """Return the key-value store of the storage.
+
+        Args:
+            purpose: What is kept there, for the error message, such as `"limits"`.
+
+        Raises:
+            ConfigurationError: The storage has no key-value store.
+        """
+        from roundtable.storage.key_values import key_values_of
+
+        return key_values_of(self.storage, purpose)
+
+    def check_request(self, request: DebateRequest) -> None:
+        """Check the rounds, mode, exit condition, rule and providers of a request for a debate.
+
+        Keys and models are not checked, so that a debate can be requested where they are missing.
+
+        Raises:
+            ConfigurationError: A debate with these options would be refused.
+        """
+        from roundtable.exits import exit_from_spec
+        from roundtable.providers import split_model_name
+
+        wiring = self._wiring
+        check_rounds(request.rounds, wiring.settings.max_rounds)
+        wiring.engine.modes.get_mode(request.mode)
+        if isinstance(request.exit_when, Mapping):
+            wiring.exit_spec(exit_from_spec(request.exit_when, wiring.catalog.exits))
+        elif request.exit_when is not None:
+            wiring.exit_spec(request.exit_when)
+        if request.decide is not None:
+            wiring.rule_name(request.decide, vote=bool(request.vote) or request.options is None)
+        for agent in request.agents or ():
+            wiring.agents.get_default_model(split_model_name(agent)[0])
+
+    async def check_prices(self, teams: Iterable[Sequence[AgentLike] | None], budget: Budget | None) -> None:
+        """Check that the price of each model is known if a budget is in dollars.
+
+        Agents that cannot be created here, for example without a key, are left out.
+
+        Args:
+            teams: The agents of each debate; `None` for the agents of the table.
+            budget: The budget.
+
+        Raises:
+            ConfigurationError: A model has no price; the message names all such models.
+        """
+        agents: list[Agent] = []
+        for team in teams:
+            try:
+                agents += [seat.agent for seat in self._wiring.seats(team) if seat.agent is not None]
+            except RoundtableError as error:
+                logger.debug("the prices of %s are not checked: %s", team, error.message)
+        if agents:
+            from anyio import to_thread
+
+            # Reading the list of prices takes about a second the first time.
+            await to_thread.run_sync(self._wiring.models.check_prices, agents, budget)
+
+    async def state(self, session_id: str) -> Fold:
+        """Return the state of a session as its stored events tell it.
+
+        Raises:
+            SessionNotFound: No session of this tenant has this id.
+            StorageError: The session could not be read.
+        """
+        return await self._wiring.sessions.load(session_id)
+
+    async def events(self, session_id: str, *, after: int = 0) -> tuple[DurableEvent, ...]:
+        """Return the stored events of a session in order.
+
+        Args:
+            session_id: Id of the session.
+            after: Number of an event; only events with higher numbers are read.
+
+        Raises:
+            SessionNotFound: No session of this tenant has this id.
+            StorageError: The session could not be read.
+        """
+        _, events = await self.storage.read(session_id, after, tenant=self.tenant)
+        return events
+
+    def subscribe(
+        self, session_id: str, *, after: int = 0, pieces: bool = True, read: LogReader | None = None
+    ) -> Subscription:
+        """Follow a session across its runs; `watch` is simpler if you need the events of one run.
+
+        Use it with `with`, and call `take` for the next event. Stored events come once and in order; live events come
+        only from runs in this process.
+
+        Args:
+            session_id: Id of the session.
+            after: Number of a stored event; the subscription begins with the next one.
+            pieces: Whether you want pieces of answers as well. If nobody wants them, models do not stream.
+            read: Reads the stored events, for example once for many followers; the storage when left out.
+        """
+        return self._wiring.hub.subscribe(
+            session_id, self.storage, after=after, tenant=self.tenant, pieces=pieces, read=read
+        )
+
+    async def is_running(self, session_id: str) -> bool | None:
+        """Return whether a session is running, in any process; `None` if the storage does not know.
+
+        Raises:
+            SessionNotFound: No session of this tenant has this id.
+            StorageError: The session could not be read.
+        """
+        return await self._wiring.sessions.is_run(session_id)
+
+    async def control(
+        self, session_id: str, action: ControlAction, *, by: str | None = None, running: RunningCalls | None = None
+    ) -> None:
+        """Ask the process that runs a session to pause, stop or go on, and store who asked.
+
+        Args:
+            session_id: Id of the session.
+            action: What to do, such as `"pause"`.
+            by: Who asks.
+            running: What happens to calls in progress: they finish (`"settle"`), or are cancelled (`"cancel"`).
+
+        Raises:
+            SessionError: The session is unknown, or its state does not allow the request.
+        """
+        await self._wiring.sessions.control(session_id, action, by=by, running=running)
+
+    async def export_parts(self, session_id: str, format: ExportFormat | str) -> Iterator[str | bytes]:
+        """Return a stored session in a format part by part, also in a binary format; no model is called.
+
+        The parts are made on demand, which takes time for a long session: iterate on a thread.
+
+        Args:
+            session_id: Which session.
+            format: As for `export`.
+
+        Raises:
+            SessionNotFound: No session has this id.
+            ConfigurationError: The format is unknown.
+        """
+        from roundtable.api.files import parts_of
+
+        return await parts_of(self._wiring, session_id, format)
+
+    async def estimate_aside(
+        self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]
+    ) -> Estimate:
+        """Return what `estimate` returns, on a thread of its own, so that a large debate doesn't block the event loop.
+
+        Raises:
+            ConfigurationError: As for `estimate`, or the estimate takes too long.
+        """
+        return await self._debates.estimate_aside(topic, most_calls=most_calls, **options)
+
+    def team_config(
+        self,
+        agents: Sequence[str | AgentProfile],
+        messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
+        **options: Unpack[ConverseOptions],
+    ) -> DebateConfig:
+        """Return how a team would work on a request, without any call; see `converse` for the arguments.
+
+        Raises:
+            ConfigurationError: An argument is not valid.
+        """
+        from roundtable.api.teams import resolve_team
+
+        return resolve_team(self._wiring, agents, messages, **options).config
+
+    def check_profiles(self) -> None:
+        """Check that the profiles given to the table name only tools that exist.
+
+        The names of tools that connect first, such as those of an MCP server, are checked when a conversation begins.
+
+        Raises:
+            ConfigurationError: A profile names an unknown tool; the message says which.
+        """
+        from roundtable.api.teams import check_profiles
+
+        check_profiles(self._wiring)

@@ -1,0 +1,166 @@
+"""What a program that serves debates asks of a table, by public methods alone."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from roundtable import AgentConfig, Budget, ProviderConfig, Roundtable
+from roundtable.engine import DebateEngine
+from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
+from roundtable.settings import Settings
+from roundtable.storage import MemoryStorage
+from roundtable.testing import scripted_agents
+from roundtable.types.request import DebateRequest
+
+pytestmark = pytest.mark.anyio
+
+
+def table(**more: object) -> Roundtable:
+    return Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), **({"storage": "memory://"} | more))  # type: ignore[arg-type]
+
+
+async def test_events_and_state_tell_the_same_session_from_any_event_on() -> None:
+    async with table() as served:
+        result = await served.debate("Tea?", rounds=1)
+        events = await served.events(result.session_id)
+        assert [event.seq for event in events] == [*range(1, len(events) + 1)]
+        assert await served.events(result.session_id, after=3) == events[3:]
+        assert await served.events(result.session_id, after=10_000) == ()
+        state = await served.state(result.session_id)
+        assert (state.last_seq, state.progress.status) == (events[-1].seq, "completed")
+
+
+async def test_a_subscription_begins_behind_the_given_event_and_goes_on_with_the_next_run() -> None:
+    async with table() as served:
+        first = await served.debate("Tea?", rounds=1)
+        last = (await served.state(first.session_id)).last_seq
+        with served.subscribe(first.session_id, after=last, pieces=False) as subscription:
+            await served.extend(first.session_id)
+            seen = []
+            with anyio.fail_after(30):
+                while (event := await subscription.take()) is not None:
+                    seen.append(event)
+                    if event.type == "debate_complete":
+                        break
+        durable = [event.seq for event in seen if event.durable]
+        assert durable == [*range(last + 1, last + 1 + len(durable))]
+
+
+@pytest.mark.parametrize("ask", ["state", "events", "is_running", "export_parts", "control"])
+async def test_an_unknown_session_and_one_of_another_tenant_are_not_found(ask: str) -> None:
+    async with table() as served:
+        result = await served.debate("Tea?", rounds=1)
+        other = served.for_tenant("acme")
+        more = {"export_parts": ("json",), "control": ("pause",)}.get(ask, ())
+        for asked, session_id in ((served, "nobody"), (other, result.session_id)):
+            with pytest.raises(SessionNotFound):
+                await getattr(asked, ask)(session_id, *more)
+
+
+async def test_a_session_that_ended_takes_no_request() -> None:
+    async with table() as served:
+        result = await served.debate("Tea?", rounds=1)
+        assert await served.is_running(result.session_id) is False
+        with pytest.raises(SessionError):
+            await served.control(result.session_id, "pause", by="bot")
+
+
+async def test_a_request_to_pause_is_stored_with_its_author() -> None:
+    async with table() as served:
+        handle = await served.start("Tea?", rounds=3, step=True)
+        await handle.wait()
+        await served.control(handle.session_id, "stop", by="bot", running="settle")
+        asked = [event for event in await served.events(handle.session_id) if event.type == "control"]
+        assert [(event.action, event.by) for event in asked][-1] == ("stop", "bot")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"mode": "colaborative"}, "colaborative"),
+        ({"decide": "pluralty"}, "pluralty"),
+        ({"agents": ("opnai:gpt-5",)}, "opnai"),
+        ({"rounds": 400}, "rounds"),
+        ({"exit_when": {"kind": "nonsense"}}, "nonsense"),
+        ({"exit_when": "nonsense()"}, "nonsense"),
+    ],
+)
+async def test_a_request_that_no_debate_could_have_is_refused_without_a_key(
+    wrong: dict[str, object], says: str
+) -> None:
+    served = Roundtable(storage="memory://", settings=Settings.from_env({}))
+    served.check_request(DebateRequest(topic="Tea?", agents=("anthropic", "openai:gpt-5")))
+    with pytest.raises((ConfigurationError, ValueError), match=says):
+        served.check_request(DebateRequest.model_validate({"topic": "Tea?", **wrong}))
+
+
+async def test_prices_are_asked_for_only_if_a_budget_is_in_dollars_and_the_agents_are_there() -> None:
+    config = AgentConfig(id="x", name="X", provider="box", model="nobody-prices-this")
+    served = Roundtable(
+        [config],
+        providers={"box": ProviderConfig(kind="compatible", base_url="http://127.0.0.1:9/v1")},
+        storage="memory://",
+    )
+    await served.check_prices([None], Budget(max_calls=3))
+    await served.check_prices([("anthropic:unknown-here",)], Budget(max_cost_usd=1))  # no key here: left to the workers
+    with pytest.raises(ConfigurationError, match="nobody-prices-this"):
+        await served.check_prices([None], Budget(max_cost_usd=1))
+
+
+async def test_a_storage_without_key_values_is_named_with_the_purpose() -> None:
+    class Bare(MemoryStorage):
+        kv = None  # type: ignore[assignment]
+
+    assert table().key_value("limits") is not None
+    with pytest.raises(ConfigurationError, match="Bare has no key-value store, so it cannot keep polls"):
+        table(storage=Bare()).key_value("polls")
+
+
+async def test_what_is_offered_names_agents_modes_providers_and_endpoints() -> None:
+    served = table(providers={"box": ProviderConfig(kind="compatible", base_url="http://127.0.0.1:9/v1")})
+    offered = [offer.config.id for offer in served.agent_offers()]
+    assert [agent.id for agent in served.agents()] == offered == ["ada", "bo"]
+    assert {"collaborative", "delphi"} <= {mode.name for mode in served.modes()} == set(served.catalog.modes.names())
+    assert {"anthropic", "box", "scripted", "callable"} <= served.provider_names()
+    assert served.provider_configs["box"].kind == "compatible"
+    assert served.given_agents is not None
+    assert Roundtable(storage="memory://").given_agents is None
+    assert (served.tenant, served.for_tenant("acme").tenant) == ("default", "acme")
+    assert served.default_rates() == {"scripted": None}
+    assert served.price_source
+
+
+async def test_an_engines_agents_sit_at_its_table() -> None:
+    async with table() as other:
+        engine: DebateEngine = other._wiring.engine
+        served = Roundtable.from_engine(engine, tenant="acme")
+        assert served.storage is other.storage
+        assert served.tenant == "acme"
+
+
+async def test_an_estimate_aside_is_the_estimate() -> None:
+    served = table()
+    assert await served.estimate_aside("Tea?", rounds=2) == served.estimate("Tea?", rounds=2)
+    with pytest.raises(ConfigurationError):
+        await served.estimate_aside("Tea?", rounds=2, most_calls=1)
+
+
+async def test_a_fork_is_followed_from_its_first_event() -> None:
+    async with table() as served:
+        first = await served.debate("Tea?", rounds=2)
+        async with served.stream_fork(first.session_id, at_round=1, mode="adversarial") as stream:
+            rounds = [event.round async for event in stream if event.type == "round_complete"]
+        assert rounds[-1] == 2
+        assert stream.session_id != first.session_id
+        assert stream.result.mode == "adversarial"
+
+
+async def test_parts_of_an_export_join_to_the_export() -> None:
+    async with table() as served:
+        result = await served.debate("Tea?", rounds=1)
+        for kind in ("markdown", "html", "csv", "json"):
+            parts = await served.export_parts(result.session_id, kind)
+            assert "".join(str(part) for part in parts) == await served.export(result.session_id, kind)
+        with pytest.raises(ConfigurationError):
+            await served.export_parts(result.session_id, "odt")
