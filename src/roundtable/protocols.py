@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ChatDelta,
         ChatRequest,
         ChatResponse,
+        DebateConfig,
         DebateContext,
         DurableEvent,
         Event,
@@ -60,6 +61,7 @@ __all__ = [
     "DebateModeStrategy",
     "ExitCriterion",
     "ExitRound",
+    "Facilitated",
     "FollowsApprovals",
     "FullText",
     "HasBackupHint",
@@ -271,6 +273,21 @@ class DebateModeStrategy(Protocol):
 
     def build_agent_prompt(self, context: DebateContext) -> str:
         """Return the mode's instructions for the turn `context.turn`."""
+
+
+@runtime_checkable
+class Facilitated(Protocol):
+    """Optional part of a `DebateModeStrategy`: turns of a model that does not debate, such as one that prepares it.
+
+    Without this part, a mode can only ask debaters. The model is that of the seat `facilitator`, or a debater's light
+    model.
+    """
+
+    def needs_facilitator(self, config: DebateConfig) -> bool:
+        """Whether a debate with this configuration has a facilitator."""
+
+    def with_facilitator(self, facilitator: str) -> DebateModeStrategy:
+        """Return a copy of the mode whose facilitator is the agent with this id, who is not in `view.agents`."""
 
 
 class ConsensusMeter(Protocol):

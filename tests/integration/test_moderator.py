@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,11 +11,14 @@ from integration.engine_kit import CountingModel, fold_of, said, table_of
 
 import roundtable as rt
 from roundtable.errors import ConfigurationError
-from roundtable.exits import exit_from_text
+from roundtable.exits import Exit, exit_from_text
+from roundtable.exits.compare import turns_of
 from roundtable.modes import BUILTIN_MODES
+from roundtable.plugins import ExitRegistrar
+from roundtable.protocols import ExitRound
 from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.storage import MemoryStorage
-from roundtable.types import ChatRequest, ChatResponse, ModelProfile
+from roundtable.types import BallotAnswer, ChatRequest, ChatResponse, ExitResult, ModelProfile
 from roundtable.types.plan import MODERATOR_STAGE
 
 SIDES = {"ada": "Tea", "bo": "Coffee", "cy": "Coffee"}
@@ -157,3 +162,35 @@ async def test_a_debate_without_a_model_for_the_moderator_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no model can moderate") as caught:
         await table_of(CountingModel(parted)).debate("Tea?", rounds=2, exit_when=rt.ModeratorEnds())
     assert "facilitator" in str(caught.value.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRulings(Exit):
+    """Ends when the moderator has ruled for the end twice."""
+
+    kind = "two_rulings"
+
+    @property
+    def needs_moderator(self) -> bool:
+        return True
+
+    def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
+        turns = [turn for held in rounds for turn in turns_of(held) if turn.stage == MODERATOR_STAGE]
+        ends = sum(isinstance(turn.answer, BallotAnswer) and turn.answer.choice == "end" for turn in turns)
+        return ExitResult(should_exit=ends >= 2, reason=self.kind if ends >= 2 else None, details=f"{ends} rulings")
+
+
+class RulingsPlugin:
+    @rt.hookimpl
+    def roundtable_register_exits(self, registrar: ExitRegistrar) -> None:
+        registrar.add(TwoRulings.kind, TwoRulings.from_spec)
+
+
+async def test_a_criterion_of_a_plugin_gets_a_moderator_as_the_built_in_one_does() -> None:
+    table = moderated(Moderator("end"), plugins=[RulingsPlugin()])
+    result = await table.debate("Tea?", rounds=5, exit_when=TwoRulings() | rt.MaxRounds(4))
+    assert result.exit is not None
+    assert (len(result.rounds), result.exit.reason) == (2, "two_rulings")
+    assert result.config.seats == {"moderator": ("moderator",)}
+    forked = await table.fork(result.session_id, at_round=1)
+    assert forked.config.seats == {"moderator": ("moderator",)}

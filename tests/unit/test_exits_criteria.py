@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Literal
@@ -29,6 +30,7 @@ from roundtable.exits import (
     early_exit,
     exit_from_criteria,
     exit_from_spec,
+    exit_registry,
     read_exit_settings,
     validate_exit_criteria,
 )
@@ -621,6 +623,23 @@ def test_a_moderator_is_needed_where_any_part_asks_for_one() -> None:
     ):
         assert asks_moderator(criterion.to_spec()) == needs
     assert not asks_moderator(None)
+
+
+def test_a_criterion_of_a_plugin_may_need_a_moderator_too() -> None:
+    @dataclass(frozen=True, slots=True)
+    class TwiceEnded(Exit):
+        kind = "twice_ended"
+
+        @property
+        def needs_moderator(self) -> bool:
+            return True
+
+    exits = exit_registry()
+    exits.add(TwiceEnded.kind, TwiceEnded.from_spec)
+    assert asks_moderator((MaxRounds(3) | TwiceEnded()).to_spec(), exits)
+    assert not asks_moderator(MaxRounds(3).to_spec(), exits)
+    with pytest.raises(ConfigurationError, match="twice_ended"):
+        asks_moderator(TwiceEnded().to_spec())
 
 
 # ---------------------------------------------------------------- JSON and environment

@@ -135,7 +135,7 @@ class TableParts:
         )
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
-        self.helpers: Helpers = Helpers(options.seats, self.catalog.analyzers, self.models, self.agents)
+        self.helpers: Helpers = Helpers(options.seats, self.catalog, self.models, self.agents)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)

@@ -108,7 +108,7 @@ def fork_options(
         "attachments": fold.record.attachments,
         "agents": agents,
     }
-    if config.exit is not None and asks_moderator(config.exit):
+    if config.exit is not None and asks_moderator(config.exit, exits):
         # `fork_config` sets the criterion too, but too late: the moderator agent has to be created before.
         options["exit_when"] = exit_from_spec(config.exit, exits)
     if "vote" in changes and "decide" not in changes and config.decide in {"plurality", "schulze"}:

@@ -25,8 +25,8 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import asks_moderator
 from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import default_rate_of, make_ready, price_share_of
-from roundtable.modes import ExpertPanelMode
 from roundtable.plugins.errors import make
+from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import AgentConfig, DebateContext, ProviderConfig
@@ -36,11 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
-    from roundtable._core.registry import Registry
     from roundtable.agents import AgentRegistry
     from roundtable.api.table_options import SeatLike, TableOptions
     from roundtable.gateway import StreamingModel
-    from roundtable.plugins import AnalyzerFactory, Catalog
+    from roundtable.plugins import Catalog
     from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
     from roundtable.record import Fold
@@ -343,7 +342,7 @@ class Helpers:
 
     Args:
         seats: Models by role, as the caller passed them.
-        analyzers: Analyzers that plugins add.
+        catalog: Analyzers and criteria by name.
         models: Models of the table.
         agents: Registry with the light model of each provider.
 
@@ -354,7 +353,7 @@ class Helpers:
     def __init__(
         self,
         seats: Mapping[str, SeatLike | Sequence[SeatLike]],
-        analyzers: Registry[AnalyzerFactory],
+        catalog: Catalog,
         models: Models,
         agents: AgentRegistry,
     ) -> None:
@@ -363,7 +362,7 @@ class Helpers:
             msg = f"unknown seat {unknown[0]!r} in seats"
             raise ConfigurationError(msg, hint=f"Choose from {', '.join(_SEATS)}.")
         self._seats = seats
-        self._analyzers = analyzers
+        self._catalog = catalog
         self._models = models
         self._agents = agents
 
@@ -402,9 +401,9 @@ class Helpers:
         return AnalyzerChain([reader], asks_if_settled=analyzer == "ai")
 
     def _plugin_meter(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> NamedMeter:
-        entry = self._analyzers.find(name)
+        entry = self._catalog.analyzers.find(name)
         if entry is None:
-            known = (*ANALYZERS, *self._analyzers.names())
+            known = (*ANALYZERS, *self._catalog.analyzers.names())
             close = get_close_matches(name, known, 1)
             suggestion = f". Did you mean {close[0]!r}?" if close else ""
             hint = f"Choose from {', '.join(known)}."
@@ -494,10 +493,10 @@ class Helpers:
                 agent.
         """
         by_seat: dict[str, tuple[BaseAgent, ...]] = {}
-        if isinstance(mode, ExpertPanelMode) and mode.facilitated and not config.perspectives:
+        if isinstance(mode, Facilitated) and mode.needs_facilitator(config):
             writers = self.models_for("facilitator") or self._first_light_model(seats)[0]
             by_seat["facilitator"] = agents_of("facilitator", writers[:1])
-        if asks_moderator(config.exit):
+        if asks_moderator(config.exit, self._catalog.exits):
             by_seat["moderator"] = agents_of("moderator", self._moderators(seats))
         if config.decide in JUDGED:
             by_seat["judge"] = agents_of("judge", self._judges(config.decide, seats))

@@ -13,15 +13,14 @@ from anyio.lowlevel import checkpoint
 from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable.errors import ConfigurationError, SessionError
 from roundtable.modes import (
-    ExpertPanelMode,
     WrappedMode,
     with_baseline,
-    with_facilitator,
     with_judge,
     with_moderator,
     with_vote,
 )
 from roundtable.modes.rounds import plan_with
+from roundtable.protocols import Facilitated
 from roundtable.types import Stage
 
 if TYPE_CHECKING:
@@ -98,8 +97,8 @@ def whole_mode(
             rules.
     """
     facilitator, judges = config.seats.get("facilitator", ()), config.seats.get("judge", ())
-    if facilitator and isinstance(mode, ExpertPanelMode):
-        mode = with_facilitator(mode, facilitator[0])
+    if facilitator and isinstance(mode, Facilitated):
+        mode = mode.with_facilitator(facilitator[0])
     if config.baseline:
         mode = with_baseline(mode)
     if config.vote:

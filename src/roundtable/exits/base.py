@@ -62,6 +62,14 @@ class Exit:
     kind: ClassVar[str] = ""
     """Name of this class in JSON; by convention also the reason in its results."""
 
+    @property
+    def needs_moderator(self) -> bool:
+        """Whether a model that does not debate decides after each round, except the last, if the debate should end.
+
+        Its decision is the ballot `end` or `continue` in the stage `MODERATOR_STAGE` of the round.
+        """
+        return False
+
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Check the complete rounds so far, of which there is at least one. A pure function."""
         raise NotImplementedError(f"{type(self).__name__} must override check, which decides whether a debate ends")
@@ -166,6 +174,11 @@ class _Joined(Exit):
         if 1 + max(map(_depth, flat)) > DEEPEST:
             raise too_deep()
         object.__setattr__(self, "of", tuple(flat))
+
+    @property
+    def needs_moderator(self) -> bool:
+        """Whether one of the criteria needs a moderator."""
+        return any(getattr(member, "needs_moderator", False) for member in self.of)
 
     def to_spec(self) -> JsonObject:
         """Return this criterion as JSON."""

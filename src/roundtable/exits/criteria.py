@@ -563,6 +563,11 @@ class ModeratorEnds(Exit):
 
     kind = "moderator"
 
+    @property
+    def needs_moderator(self) -> bool:
+        """Whether a moderator is asked: always."""
+        return True
+
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
         """Check the moderator's decision after the last round."""
         turns = [turn for turn in (turns_of(rounds[-1]) if rounds else ()) if turn.stage == MODERATOR_STAGE]
@@ -578,22 +583,21 @@ class ModeratorEnds(Exit):
         )
 
 
-def asks_moderator(spec: Mapping[str, JsonValue] | None) -> bool:
+def asks_moderator(spec: Mapping[str, JsonValue] | None, exits: Registry[ExitFactory] | None = None) -> bool:
     """Check whether a criterion, or a member of a joined criterion, needs the decisions of a moderator.
 
     Args:
         spec: The criterion as JSON.
+        exits: Registry in which kinds are looked up; `None` for the built-in ones.
+
+    Raises:
+        ConfigurationError: As for `exit_from_spec`.
 
     Example:
         >>> asks_moderator((ModeratorEnds() | MaxRounds(3)).to_spec()), asks_moderator(MaxRounds(3).to_spec())
         (True, False)
     """
-    if spec is None:
-        return False
-    members = spec.get("of")
-    return spec.get("kind") == ModeratorEnds.kind or (
-        isinstance(members, list) and any(isinstance(member, dict) and asks_moderator(member) for member in members)
-    )
+    return spec is not None and bool(getattr(exit_from_spec(spec, exits), "needs_moderator", False))
 
 
 def _answer_text(turn: Turn) -> str | None:

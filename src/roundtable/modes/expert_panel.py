@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.prompts import PromptLibrary
-    from roundtable.types import AnyPerspective, DebateContext, JsonValue, TurnSpec, Visible
+    from roundtable.types import AnyPerspective, DebateConfig, DebateContext, JsonValue, TurnSpec, Visible
 
 __all__ = [
     "DEFAULT_PERSPECTIVES",
@@ -172,6 +172,16 @@ class ExpertPanelMode(BaseModeStrategy):
         self.facilitated = facilitated
         self.facilitator = facilitator
 
+    def needs_facilitator(self, config: DebateConfig) -> bool:
+        """Whether somebody outside the panel writes the perspectives."""
+        return self.facilitated and not config.perspectives
+
+    def with_facilitator(self, facilitator: str | None) -> ExpertPanelMode:
+        """Return a copy of this panel in which a facilitator writes the perspectives."""
+        facilitated_mode = copy.copy(self)
+        facilitated_mode.facilitated, facilitated_mode.facilitator = True, facilitator
+        return facilitated_mode
+
     def perspectives(self, view: DebateContext) -> tuple[AnyPerspective, ...]:
         """Return the perspectives of a debate: the caller's, else the facilitator's, else the defaults."""
         if view.perspectives:
@@ -214,6 +224,4 @@ def with_facilitator(mode: ExpertPanelMode, facilitator: str | None = None) -> E
         mode: The panel.
         facilitator: Id of an agent that takes no part in the debate; if omitted, the first agent is the facilitator.
     """
-    facilitated_mode = copy.copy(mode)
-    facilitated_mode.facilitated, facilitated_mode.facilitator = True, facilitator
-    return facilitated_mode
+    return mode.with_facilitator(facilitator)
