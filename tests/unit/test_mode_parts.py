@@ -64,6 +64,7 @@ from roundtable.types import (
     EndRound,
     FailedTurn,
     GeneratedPerspective,
+    Persona,
     Perspective,
     Plan,
     RankingAnswer,
@@ -520,6 +521,11 @@ def test_personas_are_general_unless_the_mode_has_its_own() -> None:
     assert [one.name for one in personas_for(2, "oxford") if one] == ["Proponent", "Opponent"]
     own = type("Own", (Court,), {"name": "own", "role_configs": (RoleConfig("judge"),)})()
     assert personas_for(2, own) == GENERAL_PERSONAS[:2]
+    judge = Persona(name="Judge", description="You judge.")
+    own = type("Own", (Court,), {"name": "own", "role_configs": (RoleConfig("judge", persona=judge),)})()
+    assert personas_for(2, own) == (judge, judge)
+    plain = type("Plain", (BaseModeStrategy,), {"name": "plain", "personas": (judge, None)})()
+    assert personas_for(3, plain) == (judge, None, judge)
     ids = [agent.id for agent in seat_personas([("local", None)] * 5, "devils-advocate")]
     assert ids == ["advocate", "advocate-2", "challenger", "challenger-2", "evaluator"]
 

@@ -20,7 +20,11 @@ _MEASURES: Final = """
 
 MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "roundtable": {"result": "roundtable.results"},
-    "roundtable.agents": {"first_writer": "roundtable.agents.first_synthesizer"},
+    "roundtable.agents": {
+        "MODE_PERSONAS": "roundtable.modes.BaseModeStrategy.personas",
+        "ROLE_PERSONAS": "roundtable.modes.RoleConfig.persona",
+        "first_writer": "roundtable.agents.first_synthesizer",
+    },
     "roundtable.api": {"handle": "roundtable.api.runs", "stream": "roundtable.api.runs"},
     "roundtable.client": {
         "ConversationRequest": "roundtable.client.ConversationKeywords",

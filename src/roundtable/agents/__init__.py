@@ -13,8 +13,6 @@ from roundtable.agents.callables import from_callable
 from roundtable.agents.health import HEALTH_TTL_S, AgentStatus, HealthCache
 from roundtable.agents.personas import (
     GENERAL_PERSONAS,
-    MODE_PERSONAS,
-    ROLE_PERSONAS,
     personas_for,
     seat_personas,
 )
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
 __all__ = [
     "GENERAL_PERSONAS",
     "HEALTH_TTL_S",
-    "MODE_PERSONAS",
-    "ROLE_PERSONAS",
     "AgentFactory",
     "AgentRegistry",
     "AgentSetup",

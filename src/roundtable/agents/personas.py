@@ -8,11 +8,11 @@ from roundtable.modes import ModeRegistry, RoleBasedModeStrategy
 from roundtable.types import AgentConfig, Persona
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from roundtable.protocols import DebateModeStrategy
 
-__all__ = ["GENERAL_PERSONAS", "MODE_PERSONAS", "ROLE_PERSONAS", "personas_for", "seat_personas"]
+__all__ = ["GENERAL_PERSONAS", "personas_for", "seat_personas"]
 
 GENERAL_PERSONAS: Final = (
     Persona(name="Synthesizer", description="You look for what different views have in common."),
@@ -21,37 +21,7 @@ GENERAL_PERSONAS: Final = (
     Persona(name="Pragmatist", description="You care about what works with the people and the money at hand."),
     Persona(name="Visionary", description="You think about where this leads in ten years."),
 )
-"""Personas for any mode, in the order in which seats are filled."""
-
-MODE_PERSONAS: Final[Mapping[str, tuple[Persona, ...]]] = {
-    "adversarial": (
-        Persona(name="Proponent", description="You build the case for a bold answer and defend it."),
-        Persona(name="Opponent", description="You build the case against it and press where it is weak."),
-    ),
-    "socratic": (
-        Persona(name="Questioner", description="You ask what words mean and what they rest on."),
-        Persona(name="Examiner", description="You follow an answer to where it leads and ask whether that holds."),
-    ),
-    "expert-panel": (
-        Persona(name="Domain Expert", description="You know the field and its evidence from inside."),
-        Persona(name="Generalist", description="You connect the field with what lies around it."),
-        Persona(name="Skeptic", description="You look for what could go wrong and who would pay for it."),
-        Persona(name="Innovator", description="You look for a way nobody has tried."),
-    ),
-}
-"""Personas by mode. Modes with roles use `ROLE_PERSONAS`; all other modes use the general personas."""
-
-ROLE_PERSONAS: Final[Mapping[str, Persona]] = {
-    "primary": Persona(name="Advocate", description="You make the case for the proposal."),
-    "opposition": Persona(name="Challenger", description="You make the case against the proposal."),
-    "evaluator": Persona(name="Evaluator", description="You weigh both cases and judge."),
-    "red": Persona(name="Red Team", description="You think like somebody who wants the plan to fail."),
-    "blue": Persona(name="Blue Team", description="You think like somebody who has to keep the plan alive."),
-    "proposition": Persona(name="Proponent", description="You speak for the motion."),
-}
-"""Personas by role, for modes that give roles to seats: a persona never contradicts the role of its seat."""
-
-_OPPOSED: Final = Persona(name="Opponent", description="You speak against the motion.")
+"""Personas for modes without their own, in the order in which seats are filled."""
 
 
 def personas_for(count: int, mode: DebateModeStrategy | str | None = None) -> tuple[Persona | None, ...]:
@@ -69,17 +39,13 @@ def personas_for(count: int, mode: DebateModeStrategy | str | None = None) -> tu
         ['Advocate', 'Challenger', 'Evaluator']
     """
     strategy = _strategy(mode) if isinstance(mode, str) else mode
-    if strategy is not None and strategy.name == "delphi":
-        return (None,) * count
+    own: Sequence[Persona | None] = ()
     if isinstance(strategy, RoleBasedModeStrategy):
-        roles = [strategy.get_role_for_index(index, count) for index in range(count)]
-        return tuple(
-            _OPPOSED
-            if (strategy.name, role) == ("oxford", "opposition")
-            else ROLE_PERSONAS.get(role, GENERAL_PERSONAS[index % len(GENERAL_PERSONAS)])
-            for index, role in enumerate(roles)
-        )
-    personas = MODE_PERSONAS.get(strategy.name, GENERAL_PERSONAS) if strategy is not None else GENERAL_PERSONAS
+        roles = [strategy.role_config(strategy.get_role_for_index(index, count)) for index in range(count)]
+        own = [role.persona or GENERAL_PERSONAS[index % len(GENERAL_PERSONAS)] for index, role in enumerate(roles)]
+    elif strategy is not None:
+        own = getattr(strategy, "personas", ())
+    personas = own or GENERAL_PERSONAS
     return tuple(personas[index % len(personas)] for index in range(count))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from roundtable.errors import ConfigurationError
 from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, by_name, everything, one_of, positions, sequential
+from roundtable.types import Persona
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,6 +37,10 @@ class AdversarialMode(BaseModeStrategy):
     name: str = "adversarial"
     summary: str = "One after another; each states the others' case in its strongest form, then attacks it."
     use_when: str = "You have a proposal and want to know whether it survives attack."
+    personas: tuple[Persona | None, ...] = (
+        Persona(name="Proponent", description="You build the case for a bold answer and defend it."),
+        Persona(name="Opponent", description="You build the case against it and press where it is weak."),
+    )
     needs_groupthink_detection: bool = False
     agent_counts: range = range(2, 101)
     role: str = "challenger"

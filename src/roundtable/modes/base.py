@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roundtable.prompts import PromptLibrary
     from roundtable.protocols import Agent, AgentToolkit, DebateModeStrategy
-    from roundtable.types import AnyTurn, DebateContext, Plan, Turn
+    from roundtable.types import AnyTurn, DebateContext, Persona, Plan, Turn
 
 __all__ = [
     "NO_TOOLS",
@@ -177,6 +177,9 @@ class BaseModeStrategy:
     """Whether the mode uses perspectives; if not, a debate with perspectives is rejected."""
     role: str = "participant"
     """Role of every agent, unless the mode has several roles."""
+    personas: tuple[Persona | None, ...] = ()
+    """Personas of agents that share a model, in the order of their seats; `None` in it is a seat without a persona. If
+    empty, the personas are general ones."""
     tools: ToolPolicy = PARALLEL_TOOLS
     """Policy for the tool calls of a turn."""
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {}
@@ -380,6 +383,8 @@ class RoleConfig:
     """Name of the role for people."""
     stance: Stance | None = None
     """Side for which the role has to argue."""
+    persona: Persona | None = None
+    """Persona of default agents in this role; it must not contradict the role. `None`: a general persona."""
 
 
 class RoleBasedModeStrategy(BaseModeStrategy):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.protocols import Agent
-    from roundtable.types import DebateContext, Note, Seat, TurnSpec
+    from roundtable.types import DebateContext, Note, Persona, Seat, TurnSpec
 
 __all__ = ["DelphiMode", "numbers_of", "shuffled_numbers"]
 
@@ -49,6 +49,7 @@ class DelphiMode(BaseModeStrategy):
     name: str = "delphi"
     summary: str = "All at once, without names, with statistics of the last round."
     use_when: str = "You want judgements or forecasts that are not biased by who said what."
+    personas: tuple[Persona | None, ...] = (None,)
     agent_counts: range = range(2, 101)
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:

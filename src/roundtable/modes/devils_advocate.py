@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from roundtable.modes.base import RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import flag
+from roundtable.types import Persona
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,9 +60,24 @@ class DevilsAdvocateMode(RoleBasedModeStrategy):
     role: str = "primary"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
     role_configs: tuple[RoleConfig, ...] = (
-        RoleConfig("primary", "Advocate", "YES"),
-        RoleConfig("opposition", "Devil's advocate", "NO"),
-        RoleConfig("evaluator", "Evaluator", "NEUTRAL"),
+        RoleConfig(
+            "primary",
+            "Advocate",
+            "YES",
+            Persona(name="Advocate", description="You make the case for the proposal."),
+        ),
+        RoleConfig(
+            "opposition",
+            "Devil's advocate",
+            "NO",
+            Persona(name="Challenger", description="You make the case against the proposal."),
+        ),
+        RoleConfig(
+            "evaluator",
+            "Evaluator",
+            "NEUTRAL",
+            Persona(name="Evaluator", description="You weigh both cases and judge."),
+        ),
     )
 
     def get_role_for_index(self, index: int, total: int) -> str:

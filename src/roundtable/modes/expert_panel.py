@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, flag, nothing, parallel
 from roundtable.parsing.json_in_text import find_document
-from roundtable.types import GeneratedPerspective, Note, Seat, TextAnswer
+from roundtable.types import GeneratedPerspective, Note, Persona, Seat, TextAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -161,6 +161,12 @@ class ExpertPanelMode(BaseModeStrategy):
     name: str = "expert-panel"
     summary: str = "All at once, each from its own perspective."
     use_when: str = "The question has several sides that need different knowledge."
+    personas: tuple[Persona | None, ...] = (
+        Persona(name="Domain Expert", description="You know the field and its evidence from inside."),
+        Persona(name="Generalist", description="You connect the field with what lies around it."),
+        Persona(name="Skeptic", description="You look for what could go wrong and who would pay for it."),
+        Persona(name="Innovator", description="You look for a way nobody has tried."),
+    )
     takes_perspectives: bool = True
     role: str = "expert"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"facilitated": flag}

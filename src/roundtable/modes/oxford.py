@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from roundtable.modes.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import Step, Visibility, everything, flag, nothing, parallel, sequential
-from roundtable.types import BallotAnswer, Note
+from roundtable.types import BallotAnswer, Note, Persona
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -101,8 +101,18 @@ class OxfordMode(RoleBasedModeStrategy):
     role: str = "proposition"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
     role_configs: tuple[RoleConfig, ...] = (
-        RoleConfig("proposition", "Proposition", "YES"),
-        RoleConfig("opposition", "Opposition", "NO"),
+        RoleConfig(
+            "proposition",
+            "Proposition",
+            "YES",
+            Persona(name="Proponent", description="You speak for the motion."),
+        ),
+        RoleConfig(
+            "opposition",
+            "Opposition",
+            "NO",
+            Persona(name="Opponent", description="You speak against the motion."),
+        ),
     )
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:

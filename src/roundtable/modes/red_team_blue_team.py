@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from roundtable.modes.base import PARALLEL_TOOLS, RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import Step, by_name, flag, positions, teams
+from roundtable.types import Persona
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +35,18 @@ class RedTeamBlueTeamMode(RoleBasedModeStrategy):
     role: str = "red"
     tools = PARALLEL_TOOLS
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"cross_team": flag}
-    role_configs: tuple[RoleConfig, ...] = (RoleConfig("red", "Red team"), RoleConfig("blue", "Blue team"))
+    role_configs: tuple[RoleConfig, ...] = (
+        RoleConfig(
+            "red",
+            "Red team",
+            persona=Persona(name="Red Team", description="You think like somebody who wants the plan to fail."),
+        ),
+        RoleConfig(
+            "blue",
+            "Blue team",
+            persona=Persona(name="Blue Team", description="You think like somebody who has to keep the plan alive."),
+        ),
+    )
 
     def __init__(self, *, cross_team: bool = False, prompts: PromptLibrary | None = None) -> None:
         super().__init__(prompts=prompts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, sequential
+from roundtable.types import Persona
 
 if TYPE_CHECKING:
     from roundtable.types import DebateContext
@@ -22,6 +23,10 @@ class SocraticMode(BaseModeStrategy):
     name: str = "socratic"
     summary: str = "One after another, with questions rather than answers."
     use_when: str = "The question itself is unclear, or depends on assumptions that nobody has examined."
+    personas: tuple[Persona | None, ...] = (
+        Persona(name="Questioner", description="You ask what words mean and what they rest on."),
+        Persona(name="Examiner", description="You follow an answer to where it leads and ask whether that holds."),
+    )
     needs_groupthink_detection: bool = False
     role: str = "questioner"
     tools = SEQUENTIAL_TOOLS
