@@ -1,4 +1,4 @@
-"""Write the blocking twins of asynchronous classes: `roundtable.sync` and `roundtable.client.sync`.
+"""Write the blocking twins of asynchronous classes: `roundtable.sync`, its part in `api`, and `roundtable.client.sync`.
 
 A method of a twin has the signature and the first paragraph of the docstring of the asynchronous one, and calls it on
 the event loop of a portal. What a twin does differently stands in `MODULES`.
@@ -151,6 +151,29 @@ def close(self) -> None:
 """
 
 MODULES = {
+    SOURCE / "api/sync_fronts.py": Module(
+        doc="What a program that shows debates needs of a table, without `await`; base class of `roundtable.sync`'s.",
+        imports="""
+            from __future__ import annotations
+            from typing import TYPE_CHECKING, Unpack
+            from roundtable._core.arguments import explains_arguments
+            if TYPE_CHECKING:
+                from roundtable._core.portal import Portal
+                from roundtable.api.table import Roundtable
+        """,
+        exported=("SyncFrontTable",),
+        twins=(
+            Twin(
+                name="SyncFrontTable",
+                target="_table",
+                sources=(("api/fronts.py", "FrontTable"),),
+                doc="`FrontTable` without `await`; base class of `roundtable.sync.Roundtable`.",
+                start="_portal: Portal\n_table: Roundtable",
+                # These return objects that need an event loop, or have a blocking version of another name.
+                left_out=frozenset({"approver", "estimate_aside", "gateway", "key_value", "storage", "subscribe"}),
+            ),
+        ),
+    ),
     SOURCE / "sync.py": Module(
         doc="The blocking facade for scripts and notebooks: the same methods, without `await`.\n\n"
         "It also works inside a running event loop, as in a notebook, because it has its own loop in another thread.",
@@ -159,6 +182,7 @@ MODULES = {
             from typing import TYPE_CHECKING, Self, Unpack
             from roundtable._core.arguments import explains_arguments
             from roundtable._core.portal import BlockingIterator, shared_portal
+            from roundtable.api.sync_fronts import SyncFrontTable
             from roundtable.api.table import Roundtable as AsyncRoundtable
             from roundtable.types import Event
             if TYPE_CHECKING:
@@ -211,6 +235,7 @@ MODULES = {
                 '    >>> with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:\n'
                 '    ...     table.debate("Tea or coffee?", rounds=1).answer\n'
                 "    'Tea'\n",
+                base="SyncFrontTable",
                 start=TABLE,
                 own=FOR_TENANT,
                 left_out=frozenset({"aclose", "for_tenant", "from_engine"}),
@@ -315,7 +340,7 @@ class _Writer:
         ]
         docstring = f'"""{twin.doc}"""' if "\n" not in twin.doc else f'"""{twin.doc.rstrip()}\n"""'
         body = "\n".join([docstring, dedent(start), *methods, dedent(own)])
-        mark = "" if twin.base else "@explains_arguments\n"
+        mark = "" if "Iterator" in twin.base else "@explains_arguments\n"
         return f"{mark}class {twin.name}{f'({twin.base})' if twin.base else ''}:\n{indent(body, '    ')}\n"
 
     def _filled_in(self, template: str, path: str, name: str, owner: str | None = None) -> str:

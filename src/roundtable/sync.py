@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from roundtable._core.arguments import explains_arguments
 from roundtable._core.portal import BlockingIterator, shared_portal
+from roundtable.api.sync_fronts import SyncFrontTable
 from roundtable.api.table import Roundtable as AsyncRoundtable
 from roundtable.types import Event
 
@@ -149,7 +150,7 @@ class DebateHandle:
 
 
 @explains_arguments
-class Roundtable:
+class Roundtable(SyncFrontTable):
     """The blocking version of `roundtable.Roundtable`; see there for arguments, results and errors.
 
     Example:
@@ -231,6 +232,11 @@ class Roundtable:
     def close(self) -> None:
         """Release connections, models and files; idempotent. The blocking version of `aclose`."""
         self._portal.call(self._table.aclose)
+
+    @property
+    def may_be_extended(self) -> bool:
+        """Whether this table may have parts that are neither built in nor from installed plugins; nothing is loaded."""
+        return self._table.may_be_extended
 
     def debate(
         self,

@@ -64,6 +64,11 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
             {"src/roundtable/server/planted.py": "import roundtable.api.assembly\n"},
             "server.planted -> roundtable.api.assembly",
         ),
+        (
+            "a command that runs debates without the table",
+            {"src/roundtable/cli/planted.py": "import roundtable.api.debates\n"},
+            "cli.planted -> roundtable.api.debates",
+        ),
         ("an extra in the core", {"src/roundtable/engine/planted.py": "import rich\n"}, "engine.planted -> rich"),
     ),
     "types": (

@@ -484,7 +484,10 @@ async def test_the_first_wait_of_a_single_debate_is_logged(caplog: pytest.LogCap
     table, _ = table_of(fails("bo", 4, unreachable))
     with caplog.at_level(logging.INFO, "roundtable.engine"):
         await table.debate_once("one", "Tea or water?", rounds=1, wait_for="all")
-    (logged,) = [record.message for record in caplog.records if "waits" in record.message]
+    failed = [(record.levelname, record.message) for record in caplog.records if "agent failed" in record.message]
+    assert {level for level, _ in failed} == {"INFO"}
+    assert all("asked again after a wait" in message for _, message in failed)
+    (logged,) = [record.message for record in caplog.records if "debate waits" in record.message]
     assert logged == (
         "the debate waits 1 s for scripted, so that no agent is missing (API_NETWORK_ERROR: could not connect)"
     )

@@ -425,3 +425,13 @@ def test_the_blocking_twin_resumes_too() -> None:
     with rt.sync.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as used:
         half = used.debate_many(["Tea?"], rounds=2, budget=rt.Budget(max_calls=2))
         assert used.resume_many(half, budget=rt.Budget(max_calls=4))[0].status == "completed"
+
+
+async def test_results_count_debates_that_ended_without_an_answer() -> None:
+    tied = table({"ada": "Tea", "bo": "Coffee"})
+    results = await tied.debate_many(["Tea?", "Or what?"], rounds=1, options=["Tea", "Coffee"])
+    assert [result.answer for result in results.unanswered] == [None, None]
+    assert repr(results) == "Results(2 debates, 0 failed, 2 without an answer)"
+    agreed = await table({"ada": "Tea", "bo": "Tea"}).debate_many(["Tea?"], rounds=1)
+    assert agreed.unanswered == ()
+    assert repr(agreed) == "Results(1 debate, 0 failed)"

@@ -6,8 +6,10 @@ import anyio
 import pytest
 
 from roundtable import AgentConfig, Budget, ProviderConfig, Roundtable
-from roundtable.engine import DebateEngine
+from roundtable.agents import AgentRegistry
+from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
+from roundtable.modes import CollaborativeMode, ModeRegistry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
@@ -47,6 +49,32 @@ async def test_a_subscription_begins_behind_the_given_event_and_goes_on_with_the
         assert durable == [*range(last + 1, last + 1 + len(durable))]
 
 
+async def test_a_subscription_reads_what_is_stored_already_whoever_stored_it() -> None:
+    storage = MemoryStorage()
+    async with table(storage=storage) as one, table(storage=storage) as other:
+        result = await one.debate("Tea?", rounds=1)
+        with anyio.fail_after(30):
+            for reader in (one, other):
+                with reader.subscribe(result.session_id) as subscription:
+                    event = await subscription.take()
+                    assert event is not None
+                    assert event.type == "debate_start"
+            with other.subscribe(result.session_id, after=2) as subscription:
+                event = await subscription.take()
+                assert event is not None
+                assert event.durable
+                assert event.seq == 3
+            with other.subscribe("nobody") as subscription, pytest.raises(SessionNotFound):
+                await subscription.take()
+
+
+async def test_a_subscription_that_does_not_catch_up_waits_for_news() -> None:
+    async with table() as served:
+        result = await served.debate("Tea?", rounds=1)
+        with served.subscribe(result.session_id, catch_up=False) as subscription:
+            assert await subscription.take(0.05) is None
+
+
 @pytest.mark.parametrize("ask", ["state", "events", "is_running", "export_parts", "control"])
 async def test_an_unknown_session_and_one_of_another_tenant_are_not_found(ask: str) -> None:
     async with table() as served:
@@ -64,9 +92,12 @@ async def test_a_session_that_ended_takes_no_request() -> None:
         assert await served.is_running(result.session_id) is False
         with pytest.raises(SessionError):
             await served.control(result.session_id, "pause", by="bot")
+        for action in ("extend", "puase"):
+            with pytest.raises(ConfigurationError, match=action):
+                await served.control(result.session_id, action)  # type: ignore[arg-type]
 
 
-async def test_a_request_to_pause_is_stored_with_its_author() -> None:
+async def test_a_request_is_stored_with_its_author_and_carried_out_by_who_runs_the_session() -> None:
     async with table() as served:
         handle = await served.start("Tea?", rounds=3, step=True)
         await handle.wait()
@@ -91,8 +122,9 @@ async def test_a_request_that_no_debate_could_have_is_refused_without_a_key(
 ) -> None:
     served = Roundtable(storage="memory://", settings=Settings.from_env({}))
     served.check_request(DebateRequest(topic="Tea?", agents=("anthropic", "openai:gpt-5")))
-    with pytest.raises((ConfigurationError, ValueError), match=says):
-        served.check_request(DebateRequest.model_validate({"topic": "Tea?", **wrong}))
+    request = DebateRequest.model_validate({"topic": "Tea?", **wrong})
+    with pytest.raises(ConfigurationError, match=says):
+        served.check_request(request)
 
 
 async def test_prices_are_asked_for_only_if_a_budget_is_in_dollars_and_the_agents_are_there() -> None:
@@ -131,12 +163,22 @@ async def test_what_is_offered_names_agents_modes_providers_and_endpoints() -> N
     assert served.price_source
 
 
-async def test_an_engines_agents_sit_at_its_table() -> None:
-    async with table() as other:
-        engine: DebateEngine = other._wiring.engine
-        served = Roundtable.from_engine(engine, tenant="acme")
-        assert served.storage is other.storage
+async def test_an_engines_agents_modes_and_rules_are_those_of_its_table() -> None:
+    storage, agents = MemoryStorage(), AgentRegistry()
+    for agent in scripted_agents({"ada": "Tea", "bo": "Tea"}):
+        agents.add_agent(agent)
+    modes = ModeRegistry()
+    modes.register_mode("quick", CollaborativeMode(), summary="As quick as it gets.")
+    engine = DebateEngine(SessionManager(storage), agents, modes)
+    async with Roundtable.from_engine(engine, tenant="acme") as served:
+        assert served.storage is storage
         assert served.tenant == "acme"
+        assert [agent.id for agent in served.agents()] == ["ada", "bo"]
+        assert "quick" in {mode.name for mode in served.modes()}
+        result = await served.debate("Tea?", rounds=1, mode="quick")
+        assert (result.answer, result.mode) == ("Tea", "quick")
+    usual = Roundtable.from_engine(None)
+    assert usual.given_agents is None
 
 
 async def test_an_estimate_aside_is_the_estimate() -> None:
@@ -146,13 +188,18 @@ async def test_an_estimate_aside_is_the_estimate() -> None:
         await served.estimate_aside("Tea?", rounds=2, most_calls=1)
 
 
-async def test_a_fork_is_followed_from_its_first_event() -> None:
+async def test_a_fork_is_followed_from_its_first_new_event() -> None:
     async with table() as served:
         first = await served.debate("Tea?", rounds=2)
         async with served.stream_fork(first.session_id, at_round=1, mode="adversarial") as stream:
-            rounds = [event.round async for event in stream if event.type == "round_complete"]
-        assert rounds[-1] == 2
-        assert stream.session_id != first.session_id
+            events = [event async for event in stream]
+        assert [event.round for event in events if event.type == "round_complete"] == [2]
+        stored = await served.events(stream.session_id)
+        past = [event.seq for event in stored if event.type == "round_complete" and event.round == 1]
+        durable = [event.seq for event in events if event.durable]
+        assert durable == [*range(durable[0], len(stored) + 1)]
+        assert durable[0] > past[0]
+        assert {"agent_start", "agent_complete"} <= {event.type for event in events}  # live ones too
         assert stream.result.mode == "adversarial"
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from roundtable._core.arguments import explains_arguments
 from roundtable.api.checks import check_rounds
-from roundtable.errors import RoundtableError
+from roundtable.errors import ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from roundtable.api.assembly import TableParts
     from roundtable.api.debates import Debates
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
         AgentConfig,
         Budget,
         ChatMessage,
-        ControlAction,
         DebateConfig,
         DurableEvent,
         Estimate,
@@ -89,7 +87,7 @@ class FrontTable(ABC):
 
     @property
     def storage(self) -> Storage:
-        """Where the sessions are stored, those of other tenants as well."""
+        """Where the sessions of all tenants are stored: to read one of them, name `tenant=table.tenant`."""
         return self._wiring.storage
 
     @property
@@ -137,7 +135,7 @@ class FrontTable(ABC):
         return tuple(seat.config for seat in self._wiring.seats(None))
 
     def agent_offers(self) -> tuple[AgentOffer, ...]:
-        """Return the same agents with the models that they use, and why one is not usable now.
+        """Return the agents of `agents()`, each with its model and, if it is not usable now, the reason.
 
         Raises:
             ConfigurationError: No model is available, or an agent cannot be created.
@@ -162,7 +160,9 @@ class FrontTable(ABC):
         return frozenset({*self.catalog.providers.names(), *of_models, "callable"})
 
     def default_rates(self) -> dict[str, float | None]:
-        """Return the calls per minute to the provider of each agent until answers state a limit; `None` for no limit.
+        """Return the default limit of calls per minute of each agent's provider; `None` for no limit.
+
+        It counts until the provider's answers state a limit.
 
         Raises:
             ConfigurationError: No model is available, or an agent cannot be created.
@@ -197,15 +197,12 @@ class FrontTable(ABC):
         Raises:
             ConfigurationError: A debate with these options would be refused.
         """
-        from roundtable.exits import exit_from_spec
         from roundtable.providers import split_model_name
 
         wiring = self._wiring
         check_rounds(request.rounds, wiring.settings.max_rounds)
         wiring.engine.modes.get_mode(request.mode)
-        if isinstance(request.exit_when, Mapping):
-            wiring.exit_spec(exit_from_spec(request.exit_when, wiring.catalog.exits))
-        elif request.exit_when is not None:
+        if request.exit_when is not None:
             wiring.exit_spec(request.exit_when)
         if request.decide is not None:
             wiring.rule_name(request.decide, vote=bool(request.vote) or request.options is None)
@@ -213,17 +210,20 @@ class FrontTable(ABC):
             wiring.agents.get_default_model(split_model_name(agent)[0])
 
     async def check_prices(self, teams: Iterable[Sequence[AgentLike] | None], budget: Budget | None) -> None:
-        """Check that the price of each model is known if a budget is in dollars.
+        """Check that the price of each model is known, if the budget or that of the table is in US dollars.
 
-        Agents that cannot be created here, for example without a key, are left out.
+        A team with an agent that cannot be created here, for example without a key, is not checked.
 
         Args:
             teams: The agents of each debate; `None` for the agents of the table.
-            budget: The budget.
+            budget: Budget of the debates.
 
         Raises:
             ConfigurationError: A model has no price; the message names all such models.
         """
+        models = self._wiring.models
+        if not models.limits_cost(budget):
+            return
         agents: list[Agent] = []
         for team in teams:
             try:
@@ -234,7 +234,7 @@ class FrontTable(ABC):
             from anyio import to_thread
 
             # Reading the list of prices takes about a second the first time.
-            await to_thread.run_sync(self._wiring.models.check_prices, agents, budget)
+            await to_thread.run_sync(models.check_prices, agents, budget)
 
     async def state(self, session_id: str) -> Fold:
         """Return the state of a session as its stored events tell it.
@@ -260,52 +260,75 @@ class FrontTable(ABC):
         return events
 
     def subscribe(
-        self, session_id: str, *, after: int = 0, pieces: bool = True, read: LogReader | None = None
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        catch_up: bool = True,
+        pieces: bool = True,
+        read: LogReader | None = None,
     ) -> Subscription:
-        """Follow a session across its runs; `watch` is simpler if you need the events of one run.
+        """Follow a session across its runs; `watch` is simpler if you only want the events until a run ends.
 
-        Use it with `with`, and call `take` for the next event. Stored events come once and in order; live events come
-        only from runs in this process.
+        Enter it with `with`, and await `take(seconds)` for the next event; `None` means that none came in this time.
+        Every stored event comes once and in order, live events only from runs in this process. A storage that sends no
+        notices is read again after `fall_behind()`. The first `take` raises `SessionNotFound` for an unknown id.
 
         Args:
             session_id: Id of the session.
             after: Number of a stored event; the subscription begins with the next one.
+            catch_up: Whether events that are stored already are read first. Live events are dropped until then, so set
+                it to `False` if you subscribe before the session runs.
             pieces: Whether you want pieces of answers as well. If nobody wants them, models do not stream.
             read: Reads the stored events, for example once for many followers; the storage when left out.
         """
-        return self._wiring.hub.subscribe(
+        subscription = self._wiring.hub.subscribe(
             session_id, self.storage, after=after, tenant=self.tenant, pieces=pieces, read=read
         )
+        if catch_up:
+            subscription.fall_behind()
+        return subscription
 
     async def is_running(self, session_id: str) -> bool | None:
         """Return whether a session is running, in any process; `None` if the storage does not know.
 
         Raises:
-            SessionNotFound: No session of this tenant has this id.
+            SessionNotFound: No session of this tenant has this id; not raised if the storage does not know.
             StorageError: The session could not be read.
         """
         return await self._wiring.sessions.is_run(session_id)
 
     async def control(
-        self, session_id: str, action: ControlAction, *, by: str | None = None, running: RunningCalls | None = None
+        self,
+        session_id: str,
+        action: Literal["pause", "resume", "stop"],
+        *,
+        by: str | None = None,
+        running: RunningCalls | None = None,
     ) -> None:
-        """Ask the process that runs a session to pause, stop or go on, and store who asked.
+        """Store a request for the process that runs a session, and who made it.
+
+        Nothing else happens if the session is not running; `pause` and `stop` then carry the request out themselves.
 
         Args:
             session_id: Id of the session.
-            action: What to do, such as `"pause"`.
-            by: Who asks.
+            action: What is requested.
+            by: Who requests it.
             running: What happens to calls in progress: they finish (`"settle"`), or are cancelled (`"cancel"`).
 
         Raises:
+            ConfigurationError: The action is unknown.
             SessionError: The session is unknown, or its state does not allow the request.
+            StorageError: The request could not be stored.
         """
+        if action not in {"pause", "resume", "stop"}:
+            raise ConfigurationError(f"action must be 'pause', 'resume' or 'stop', not {action!r}")
         await self._wiring.sessions.control(session_id, action, by=by, running=running)
 
     async def export_parts(self, session_id: str, format: ExportFormat | str) -> Iterator[str | bytes]:
-        """Return a stored session in a format part by part, also in a binary format; no model is called.
+        """Return a stored session in a format, part by part; parts of binary formats are bytes.
 
-        The parts are made on demand, which takes time for a long session: iterate on a thread.
+        The parts are made on demand, which takes time for a long session: iterate on a thread. No model is called.
 
         Args:
             session_id: Which session.
@@ -314,6 +337,8 @@ class FrontTable(ABC):
         Raises:
             SessionNotFound: No session has this id.
             ConfigurationError: The format is unknown.
+            PluginError: The exporter of a plugin failed; raised while you iterate.
+            StorageError: The session could not be read.
         """
         from roundtable.api.files import parts_of
 
@@ -322,10 +347,16 @@ class FrontTable(ABC):
     async def estimate_aside(
         self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]
     ) -> Estimate:
-        """Return what `estimate` returns, on a thread of its own, so that a large debate doesn't block the event loop.
+        """Return what `estimate` returns, but made on a thread, so that the event loop goes on meanwhile.
+
+        Args:
+            topic: The question.
+            most_calls: Largest number of calls that the debate may need.
+            options: As for `debate`.
 
         Raises:
-            ConfigurationError: As for `estimate`, or the estimate takes too long.
+            ConfigurationError: As for `estimate`; or the estimate takes more than ten seconds, which may succeed later
+                (`retryable`), because the time depends on the load of the machine.
         """
         return await self._debates.estimate_aside(topic, most_calls=most_calls, **options)
 
@@ -335,7 +366,7 @@ class FrontTable(ABC):
         messages: str | Sequence[str | ChatMessage | Mapping[str, object]],
         **options: Unpack[ConverseOptions],
     ) -> DebateConfig:
-        """Return how a team would work on a request, without any call; see `converse` for the arguments.
+        """Return the configuration of a team's conversation, without any call; see `converse`.
 
         Raises:
             ConfigurationError: An argument is not valid.

@@ -225,14 +225,18 @@ class Models:
             "--adopt (on_change='adopt').",
         )
 
+    def limits_cost(self, budget: Budget | None) -> bool:
+        """Check whether a budget, or that of the table, is in US dollars."""
+        debate_limit = None if budget is None else budget.max_cost_usd
+        return debate_limit is not None or self.ledger.table.budget.max_cost_usd is not None
+
     def check_prices(self, agents: Iterable[Agent], budget: Budget | None) -> None:
         """Refuse a budget in dollars if the price of a model is unknown.
 
         Raises:
             ConfigurationError: A model that may be called has no price.
         """
-        debate_limit = None if budget is None else budget.max_cost_usd
-        if debate_limit is None and self.ledger.table.budget.max_cost_usd is None:
+        if not self.limits_cost(budget):
             return
         models = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
         unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})

@@ -16,7 +16,7 @@ from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, 
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable.engine import DebateRun, Subscription
     from roundtable.record import Fold
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import DurableEvent, Event, RunningCalls
+    from roundtable.types import Event, RunningCalls
 
 __all__ = ["BackgroundRun", "DebateHandle", "DebateStream", "Prepared", "RunningTable", "Watch", "ends_run"]
 
@@ -45,9 +45,6 @@ class RunningTable(Protocol):
 
     def subscribe(self, session_id: str, *, after: int = 0) -> Subscription:
         """Follow a session across its runs."""
-
-    async def events(self, session_id: str) -> Sequence[DurableEvent]:
-        """Return the stored events of a session in order."""
 
     async def pause(self, session_id: str, *, running: RunningCalls = "settle") -> object:
         """Ask a session to pause."""
@@ -332,10 +329,8 @@ class Watch:
     def __init__(self, table: RunningTable, session_id: str, *, after: int, live: BackgroundRun | None = None) -> None:
         check_name("session_id", session_id)
         self._subscription = table.subscribe(session_id, after=after)
-        self._subscription.fall_behind()
         if live is not None:
             live.follow(self._subscription)
-        self._table = table
         self._is_of_run = live is not None
         self._started = False
         self._at_end = False
@@ -368,7 +363,7 @@ class Watch:
         if not subscription.last_seq:
             await subscription.read_log()
         elif not self._is_of_run:
-            for event in await self._table.events(subscription.session_id):
+            for event in await subscription.stored():
                 if event.seq <= subscription.last_seq:
                     self._at_end = ends_run(event, so_far=self._at_end)
         self._started = True

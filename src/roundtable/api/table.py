@@ -183,11 +183,11 @@ class Roundtable(FrontTable, SessionFiles, StoredSessions, TeamTable):
         return self._loaded_wiring
 
     @property
-    def _may_know_more(self) -> bool:
-        """Whether this table may have parts that are neither built in nor from installed plugins."""
+    def may_be_extended(self) -> bool:
+        """Whether this table may have parts that are neither built in nor from installed plugins; nothing is loaded."""
         parent = self._parent
         is_extended = self._loaded_wiring is not None or self._options.plugins is not None
-        return is_extended or (parent is not None and parent._may_know_more)  # noqa: SLF001  (an instance of this class)
+        return is_extended or (parent is not None and parent.may_be_extended)
 
     @property
     def _debates(self) -> Debates:
@@ -555,13 +555,17 @@ class Roundtable(FrontTable, SessionFiles, StoredSessions, TeamTable):
     def stream_fork(self, session_id: str, *, at_round: int, **changes: Unpack[DebateOptions]) -> DebateStream:
         """Fork a session, run the new one and yield its events as they happen; see `fork` for the arguments.
 
-        Enter first the table and then the stream with `async with`. Leaving the stream's block ends the debate.
+        The events of the shared past are left out. Enter first the table and then the stream with `async with`. Leaving
+        the stream's block ends the debate.
         """
         from roundtable.api.runs import DebateStream
 
-        return DebateStream(
-            lambda: self._debates.prepare_fork(session_id, at_round, (), changes), lambda: self._tasks("stream_fork")
-        )
+        async def prepare() -> Prepared:
+            prepared = await self._debates.prepare_fork(session_id, at_round, (), changes)
+            past = (await self.state(prepared.session_id)).last_seq
+            return replace(prepared, subscribe=lambda: self.subscribe(prepared.session_id, after=past, catch_up=False))
+
+        return DebateStream(prepare, lambda: self._tasks("stream_fork"))
 
     async def start(
         self,

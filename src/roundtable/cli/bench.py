@@ -233,8 +233,20 @@ def study(
 
     _check_normalise(normalise)
     mode_names = split_list(modes, "--modes") or ("collaborative",)
-    texts = (name, fleet, report, cassette, analyzer)
-    options = Asked(mode_names, rounds, decide, normalise, extract, concurrency, seed, *texts)
+    options = Asked(
+        mode_names,
+        rounds,
+        decide,
+        normalise,
+        extract,
+        concurrency,
+        seed,
+        study=name,
+        fleet=fleet,
+        report=report,
+        cassette=cassette,
+        analyzer=analyzer,
+    )
     planned = study_of(file, options)
     context = _open(arguments, keeps=planned.name is not None)
     return context.run(lambda context: hold_study(context, planned, options), hears=True)

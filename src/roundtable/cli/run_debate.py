@@ -52,7 +52,7 @@ logger: logging.Logger = logging.getLogger("roundtable.cli")
 
 
 class ContinuedDebate:
-    """A resumed, extended or forked session, with the interface of a `DebateStream`.
+    """A resumed or extended session, with the interface of a `DebateStream`.
 
     Args:
         table: The table that runs the session.
@@ -65,7 +65,7 @@ class ContinuedDebate:
         self.left: RoundRecord | None = None
         """The unfinished round as stored before this run; `None` between two rounds."""
         self._continue_session = go
-        self._subscription = table.subscribe(session_id)
+        self._subscription = table.subscribe(session_id, catch_up=False)
         self._group = anyio.create_task_group()
         self._error: Exception | None = None
         self._load = table.state

@@ -295,6 +295,15 @@ class Subscription:
         # Events that were published meanwhile may be newer than the events read. An event in both is returned once.
         self._queue = deque([*events, *self._queue])
 
+    async def stored(self) -> Sequence[DurableEvent]:
+        """Return all stored events of the session, in order; this changes nothing for `take`.
+
+        Raises:
+            SessionNotFound: The session is unknown.
+            StorageError: The log could not be read.
+        """
+        return await self._read(0)
+
     async def _read_storage(self, after: int) -> tuple[DurableEvent, ...]:
         _, events = await self._storage.read(self.session_id, after, tenant=self._tenant)
         return events

@@ -122,12 +122,11 @@ class StoringHooks:
             await journal.append(self.answer_event(turn))
             return
         waits = self.will_wait(turn)
-        logger.log(
-            logging.INFO if waits else logging.WARNING,
-            "agent failed, and is asked again after a wait: %s" if waits else "agent failed: %s",
-            turn.error.message,
-            extra={"session": journal.session_id, "agent": turn.agent_id, "round": turn.round},
-        )
+        about = {"session": journal.session_id, "agent": turn.agent_id, "round": turn.round}
+        if waits:
+            logger.info("agent failed, and is asked again after a wait: %s", turn.error.message, extra=about)
+        else:
+            logger.warning("agent failed: %s", turn.error.message, extra=about)
         await journal.append(
             AgentError(
                 session_id=journal.session_id,

@@ -187,7 +187,7 @@ class Fleet:
     async def _open_existing(self) -> tuple[JobQueue, FleetRecords] | None:
         """Open the queue if the fleet has a job; otherwise, return `None` and create nothing."""
         storage = self.table.storage
-        is_used = self._parts is not None or not hasattr(storage, "kv")
+        is_used = self._parts is not None or getattr(storage, "kv", None) is None
         if is_used or (await is_created(storage) and await self._new_records().jobs()):
             return await self._open()
         return None

@@ -375,14 +375,14 @@ async def check_prices(requests: Iterable[DebateRequest], table: Roundtable, job
     Raises:
         ConfigurationError: A model has no price; the message names all such models.
     """
-    teams: set[tuple[str, ...] | None] = set()
+    teams: dict[tuple[str, ...] | None, None] = {}  # each once, in order
     budget = job_budget
     for request in requests:
         own = request.budget
         is_capped = any(limit is not None and limit.max_cost_usd is not None for limit in (own, job_budget))
         if is_capped and request.agents not in teams and (request.agents or table.given_agents) is not None:
             budget = own if own is not None and own.max_cost_usd is not None else job_budget
-            teams.add(request.agents)
+            teams[request.agents] = None
     await table.check_prices(teams, budget)
 
 

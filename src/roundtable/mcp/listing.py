@@ -52,8 +52,6 @@ def may_have_plugin_modes() -> bool:
 def available_modes(table: Roundtable) -> tuple[str, ...] | None:
     """Return the names of all modes of a table; `None` if only the built-in modes are possible."""
     # Loading all modes takes a second, which is too long for a client that only lists the tools.
-    # The attribute is private because users do not need it.
-    more = table._may_know_more  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    if not more and not entry_points(group="roundtable"):
+    if not table.may_be_extended and not entry_points(group="roundtable"):
         return None
     return table.catalog.modes.names()

@@ -157,7 +157,7 @@ async def follow(
         return
     complete = sum(round_record.complete for round_record in record.rounds)
     progress = _RoundProgress(len(record.session.agents), record.total_rounds, complete=complete)
-    subscription = table.subscribe(session_id, after=fold.last_seq, pieces=False)
+    subscription = table.subscribe(session_id, after=fold.last_seq, catch_up=False, pieces=False)
     with subscription, call.waits.at_most(wait_s):
         async with anyio.create_task_group() as group:
 

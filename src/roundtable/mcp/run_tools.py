@@ -262,7 +262,7 @@ async def _resume(call: ToolCallContext, session: DebateResult, running: bool) -
         await table.control(session_id, "resume")
         return False
     fold = await table.state(session_id)
-    subscription = table.subscribe(session_id, after=fold.last_seq, pieces=False)
+    subscription = table.subscribe(session_id, after=fold.last_seq, catch_up=False, pieces=False)
     with subscription, anyio.move_on_after(_MAX_CONTROL_S):
         handle = await table.start_resume(session_id, step=step, wait_for="all")
         call.tenant_session.keep(handle)

@@ -11,6 +11,7 @@ from roundtable.reading.folding import fold, without_control_marks
 from roundtable.reading.own_words import read_words
 from roundtable.reading.phrases import RETRACTION_HEADS, RETRACTIONS, STATES_NOTHING, words_pattern
 from roundtable.reading.references import find_pointer
+from roundtable.reading.sites import states_too_often
 from roundtable.reading.thoughts import answer_start
 from roundtable.reading.values import read_number
 from roundtable.reading.yes_no import checked_yes_no, read_yes_no
@@ -23,8 +24,10 @@ __all__ = ["READER_VERSION", "read_answer"]
 
 READER_VERSION: Final = 1
 """Version of the rules; stored with each reading."""
-_MOST_CHARS: Final = 250_000
-"""No model writes longer answers, and to search one for a stated answer would take seconds."""
+_MOST_CHARS: Final = 1_000_000
+"""Reading a hostile text of this length takes up to two seconds."""
+_MOST_SHORT: Final = 600
+"""A text up to this length cannot state an answer in too many places."""
 _MOST_NAME: Final = 2
 _COLON: Final = re.compile(r"[\s*_]*+(?:[:\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
 _COMMA: Final = re.compile(r"[\s*_]*+(?:[:,\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
@@ -46,8 +49,8 @@ def read_answer(text: str, asked: Asked) -> Reading:
     r"""Read the answer in a whole text.
 
     The reading is certain only if the text can be read in one way. All places that state the answer must agree: a box,
-    a sentence such as *The answer is B*, the first line, the last line. Drafts in thoughts don't count. A text of more
-    than 250,000 characters is never cut, but refused: it is unread.
+    a sentence such as *The answer is B*, the first line, the last line. Drafts in thoughts don't count. The whole
+    text is read; one of more than 1,000,000 characters is not read at all.
 
     Args:
         text: The whole text that the agent wrote.
@@ -70,7 +73,7 @@ def read_answer(text: str, asked: Asked) -> Reading:
         return Reading(certainty="unread", rule="thoughts")
     text = without_control_marks(text)  # marks of channels tell thoughts from the answer
     folded = fold(text)
-    reading = _unless_retracted(_stated(folded, start, text, asked), folded, asked)
+    reading = _unless_retracted(_stated(folded, start, text, asked), folded, start, asked)
     answer = text[start:]
     pointer = find_pointer(answer)
     # "My answer is unchanged" states no answer; what stands behind such a phrase may.
@@ -105,10 +108,12 @@ def _name_behind(behind: str) -> tuple[str, ...]:
     return (name,) if is_name and name.casefold() not in STATES_NOTHING and find_pointer(name) is None else ()
 
 
-def _unless_retracted(reading: Reading, folded: str, asked: Asked) -> Reading:
+def _unless_retracted(reading: Reading, folded: str, start: int, asked: Asked) -> Reading:
     """Return a reading that is only likely if the text takes it back further on. A repeated answer is read last."""
     if reading.certainty != "certain" or reading.span is None:
         return reading
+    if len(folded) > _MOST_SHORT and states_too_often(folded, start):
+        return reading.model_copy(update={"certainty": "likely"})
     # The words of an open answer may hold the retraction themselves.
     behind = reading.span[0] + 1 if asked.kind in {"open", "formula"} else reading.span[1]
     if all(_is_name(folded, found) for found in _RETRACTION.finditer(folded, behind)):

@@ -62,10 +62,12 @@ __all__ = [
     "quotes_others",
     "sentence_end",
     "sentence_start",
+    "states_too_often",
 ]
 
 _CLOSERS: Final = ".!*_`\"'।。！"
 _MOST_HITS: Final = 40
+_MOST_WORDS: Final = 200
 _MOST_LINE: Final = 4_000
 _MOST_CLAUSE: Final = 400
 _MOST_LEAD: Final = 80
@@ -485,6 +487,14 @@ def _matches(pattern: re.Pattern[str], text: str, start: int) -> list[re.Match[s
     return [*islice(matches, _MOST_HITS), *deque(matches, _MOST_HITS)]
 
 
+def states_too_often(text: str, start: int) -> bool:
+    """Check whether a text states answers in so many places that not all of them are read."""
+    return any(
+        next(islice(pattern.finditer(text, start), 2 * _MOST_HITS, None), None) is not None
+        for pattern in (_BOX, _HASHES, _TAG, _HEADING, _SWITCH, _BEST)
+    )
+
+
 def _hits(lowered: str, start: int, words: tuple[str, ...]) -> list[int]:
     """Return where words may stand, in order; of very many places, the first and the last ones.
 
@@ -493,15 +503,15 @@ def _hits(lowered: str, start: int, words: tuple[str, ...]) -> list[int]:
     found: set[int] = set()
     for word in _ascii(words) if lowered.isascii() else words:
         at, count = lowered.find(word, start), 0
-        while at >= 0 and count < _MOST_HITS:
+        while at >= 0 and count < _MOST_WORDS:
             found.add(at)
             at, count = lowered.find(word, at + 1), count + 1
-        at = lowered.rfind(word, start) if count == _MOST_HITS else -1
-        while at >= 0 and count < 2 * _MOST_HITS:
+        at = lowered.rfind(word, start) if count == _MOST_WORDS else -1
+        while at >= 0 and count < 2 * _MOST_WORDS:
             found.add(at)
             at, count = lowered.rfind(word, start, at + len(word) - 1), count + 1
     places = sorted(found)
-    return places if len(places) <= 2 * _MOST_HITS else places[:_MOST_HITS] + places[-_MOST_HITS:]
+    return places if len(places) <= 2 * _MOST_WORDS else places[:_MOST_WORDS] + places[-_MOST_WORDS:]
 
 
 @cache

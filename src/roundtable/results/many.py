@@ -235,12 +235,13 @@ class Results(Sequence[DebateResult]):
         return tuple(result for result in self._results if not result.roster.complete)
 
     @property
-    def undecided(self) -> tuple[DebateResult, ...]:
-        """The debates without an answer, for example because of a tie or of answers that could not be read."""
-        return tuple(result for result in self._results if result.answer is None)
+    def unanswered(self) -> tuple[DebateResult, ...]:
+        """The debates that ended without an answer: a tie, too few votes, answers that could not be read."""
+        ended = (result for result in self._results if result.status == "completed")
+        return tuple(result for result in ended if result.answer is None)
 
     def _shortfall(self) -> str:
-        lacks = {"with agents missing": len(self.incomplete), "without an answer": len(self.undecided)}
+        lacks = {"with agents missing": len(self.incomplete), "without an answer": len(self.unanswered)}
         return ", ".join(
             [f"{len(self.failures)} failed", *(f"{count} {what}" for what, count in lacks.items() if count)]
         )

@@ -537,7 +537,7 @@ async def _once(
     goes_on_from: int | None,
 ) -> Claimed:
     """Start or continue the session of the caller's key, unless an earlier request has already done so."""
-    keys = Keys(caller.state.table.key_value("keys of requests"), caller.state.clock)
+    keys = Keys(caller.state.table.key_value("idempotency keys"), caller.state.clock)
     return await keys.once(caller.identity.user, wanted.key or "", request, begin, after=goes_on_from)
 
 
@@ -567,7 +567,6 @@ async def _json_response(
 async def _wait_for_new_event(caller: Caller, session_id: str, last: int) -> None:
     """Wait until an event is stored after the event `last`; otherwise a stream from there would end at once."""
     subscription = caller.tenant_session.table.subscribe(session_id, after=last, pieces=False)
-    subscription.fall_behind()  # the event may be stored already
     with subscription, anyio.move_on_after(_START_CHECK_S):
         while subscription.last_seq == last:
             await subscription.take()

@@ -561,9 +561,7 @@ async def event_stream(
             if event.seq <= after:
                 at_end = ends_run(event, so_far=at_end)
     read = partial(caller.state.streams.logs.read, caller.tenant_session, session_id)
-    subscription = caller.tenant_session.table.subscribe(session_id, after=after, read=read)
-    if not begun:
-        subscription.fall_behind()
+    subscription = caller.tenant_session.table.subscribe(session_id, after=after, catch_up=not begun, read=read)
     return EventStream(
         caller,
         subscription,

@@ -25,5 +25,7 @@ def key_values_of(storage: Storage, purpose: str) -> KeyValue:
     values: KeyValue | None = getattr(storage, "kv", None)
     if values is None:
         msg = f"{type(storage).__name__} has no key-value store, so it cannot keep {purpose}"
-        raise ConfigurationError(msg, hint="Use sqlite:///..., or a storage with the capability `kv`.")
+        raise ConfigurationError(
+            msg, hint="Use sqlite:///... or postgresql://..., or a storage with the capability `kv`."
+        )
     return values

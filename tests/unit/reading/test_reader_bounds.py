@@ -58,6 +58,14 @@ def test_of_very_many_places_the_last_ones_count_too(unit: str, count: int) -> N
         assert reading.certainty != "certain" or reading.value == "Porto"
 
 
+@pytest.mark.parametrize(
+    "unit", [r"\boxed{Lisbon}, ", "#### Lisbon\n", "<answer>Lisbon</answer>\n", "**Final answer:** Lisbon\n\n"]
+)
+def test_of_very_many_places_one_in_the_middle_counts_too(unit: str) -> None:
+    text = f"{unit * 60}{unit.replace('Lisbon', 'Porto')}{unit * 60}"
+    assert read_answer(text, CITIES).certainty != "certain"
+
+
 def test_the_last_of_fifty_boxes_is_read() -> None:
     steps = "".join(rf"Step {step} gives \boxed{{{step}}}, so we go on with the rest of it. " for step in range(50))
     assert read_answer(rf"{steps}Hence the answer is \boxed{{99}}.", Asked("number")).value == "99"

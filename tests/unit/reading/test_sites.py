@@ -83,7 +83,7 @@ def test_a_box_concludes_at_the_end_or_by_a_word(text: str, is_final: bool) -> N
 
 
 def test_only_so_many_boxes_are_read() -> None:
-    assert len(list(boxes(r"\boxed{1} " * 1_000, 0))) == 40
+    assert len(list(boxes(r"\boxed{1} " * 1_000, 0))) == 80
 
 
 @pytest.mark.parametrize(
