@@ -140,6 +140,7 @@ async def test_a_name_with_any_address_inside_is_refused(found):
         "ftp://example.org/",
         "http://[",
         "\\\\127.0.0.1\\x",
+        f"https://example.org/{'a' * 2_048}",
     ],
 )
 async def test_a_redirect_to_where_nobody_may_go_is_refused(server, where):
@@ -148,6 +149,14 @@ async def test_a_redirect_to_where_nobody_may_go_is_refused(server, where):
     with pytest.raises(AddressRefused):
         await get(fetcher, f"{server.origin}/x")
     assert (server.connections, server.traps) == (1, 0)
+
+
+@pytest.mark.parametrize("size", [300, 15_000])
+async def test_a_redirect_to_a_host_of_many_marks_is_refused_before_it_is_normalised(server, size):
+    marks = "\u0301" * size + "\u0327" * size  # normalising 30,000 of them takes seconds
+    server.queue(redirect(f"https://a{marks}/x".encode().decode("latin-1")))
+    with pytest.raises(AddressRefused):
+        await get(web(server, resolver=Names()), f"{server.origin}/x")
 
 
 async def test_a_redirect_to_another_port_of_this_machine_is_refused(server):

@@ -73,6 +73,13 @@ KEY = "canary/0123+456789/wxyz"
         ("bad key canary\u2026wxyz.", "bad key canary[redacted]."),
         ("bad key ...wxyz", "bad key [redacted]"),
         ("**bold** wxyz and ****wxyzabc", "**bold** wxyz and ****wxyzabc"),
+        (json.dumps(json.dumps(KEY.replace("/", "\\/"))), '"\\"[redacted]\\""'),
+        (KEY.replace("/", "\\u002f").replace("+", "\\u002B"), REDACTED),
+        (KEY.replace("/", "%2f").replace("+", "%2B"), REDACTED),
+        (KEY.replace("/", "%252F"), REDACTED),
+        (KEY.replace("/", "&#x2F;").replace("+", "&#43;"), REDACTED),
+        ("bad key ****9/wxyz, ***789/wxyz", "bad key [redacted], [redacted]"),
+        ("****8/wxyz", "****8/wxyz"),
     ],
 )
 def test_escaped_keys_and_ends_behind_a_mask_are_removed(text, left):

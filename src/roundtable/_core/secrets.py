@@ -69,13 +69,29 @@ def _base64_forms(secret: str) -> set[str]:
     return forms
 
 
+def _escaped(secret: str) -> str:
+    """Return a pattern of a secret in which each sign may be escaped for JSON (also twice), for URLs or for HTML."""
+
+    def form(char: str) -> str:
+        code = ord(char)
+        if not char.isascii():
+            return re.escape(char)
+        code = ord(char)
+        return rf"(?:\\*+{re.escape(char)}|\\++u00{code:02x}|%(?:25)*{code:02x}|&#(?:{code}|x0*{code:x});)"
+
+    return "".join(char if char.isalnum() else form(char) for char in secret)
+
+
 def _patterns(secret: str) -> Iterator[re.Pattern[str]]:
-    """Return patterns of the secret with a little around it: its end in base64, and its end behind a mask."""
+    """Return patterns of the secret: with escaped signs, with what stands around it in base64, and behind a mask."""
+    if not secret.isalnum():
+        yield re.compile(_escaped(secret), re.IGNORECASE)
     for form in sorted(_base64_forms(secret)):
         for escaped in {form, form.replace("/", "\\/")}:
             yield re.compile(rf"{re.escape(escaped)}[A-Za-z0-9+/_-]?={{0,2}}")
     if len(secret) > HEAD_CHARS + 3:
-        yield re.compile(rf"(?<![*.\u2022\u2026])(?:[*.\u2022]{{3,}}|\u2026){re.escape(secret[-TAIL_CHARS:])}(?!\w)")
+        tails = "|".join(re.escape(secret[-length:]) for length in range(2 * TAIL_CHARS, TAIL_CHARS - 1, -1))
+        yield re.compile(rf"(?<![*.\u2022\u2026])(?:[*.\u2022]{{3,}}|\u2026)(?:{tails})(?!\w)")
 
 
 class Scrubber:

@@ -234,18 +234,7 @@ def study(
     _check_normalise(normalise)
     mode_names = split_list(modes, "--modes") or ("collaborative",)
     options = Asked(
-        mode_names,
-        rounds,
-        decide,
-        normalise,
-        extract,
-        concurrency,
-        seed,
-        study=name,
-        fleet=fleet,
-        report=report,
-        cassette=cassette,
-        analyzer=analyzer,
+        mode_names, rounds, decide, normalise, extract, concurrency, seed, name, fleet, report, cassette, analyzer
     )
     planned = study_of(file, options)
     context = _open(arguments, keeps=planned.name is not None)

@@ -9,6 +9,8 @@ from urllib.parse import urljoin
 
 import anyio
 
+from roundtable._core.addresses import LONGEST_ADDRESS
+from roundtable._core.text import bounded_marks
 from roundtable.errors import APINetworkError, APIRateLimitError, APITimeoutError
 from roundtable.http.client import HttpClient, HttpLimits, HttpRequest
 from roundtable.http.guard_public import (
@@ -179,9 +181,11 @@ def _encoded_authority(authority: str) -> str:
 
 
 def _redirect_target(base: str, location: str) -> str:
+    if len(location) > LONGEST_ADDRESS:
+        raise AddressRefused(f"{masked_url(base)}: redirects to an address of more than {LONGEST_ADDRESS} characters")
     try:
         # Servers send UTF-8 in this header, but headers are decoded as Latin-1.
-        return urljoin(base, location.encode("latin-1").decode("utf-8", "replace"))
+        return urljoin(base, bounded_marks(location.encode("latin-1").decode("utf-8", "replace")))
     except ValueError as exc:
         raise AddressRefused(f"{masked_url(base)}: redirects to an invalid address") from exc
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.reading.folding import fold
@@ -93,6 +94,11 @@ _IN_NUMBER: Final = re.compile(r"[-+]\Z|[0-9][.,:/]\Z")
 """What stands before a digit that is only a part of a number."""
 _MOST_SEARCHED: Final = 100
 """Most options that are searched for in a sentence."""
+_MOST_COMPILED: Final = 300
+"""Most options whose patterns are all compiled."""
+_PIECE: Final = re.compile(r"\w+|[^\w\s]")
+_MOST_PIECES: Final = 30
+"""Most words and signs of an option that is found at the beginning of a text if there are more options."""
 _MOST_SPELT: Final = 2_000
 """Longest text of an option that is searched for; a longer one is named by its label, or as a whole text."""
 
@@ -132,7 +138,11 @@ class OptionTable:
         flags = re.IGNORECASE if self._ignores_case else 0
         spellings = _spellings([text for text, _ in ordered])
         patterns = [] if is_own_label else [(spellings[text], option) for text, option in ordered]
-        self._texts = [(re.compile(pattern, flags), option) for pattern, option in patterns]
+        self._flags = flags
+        # Compiling thousands of patterns takes seconds: of many options, only those that a text may begin with are tried.
+        is_few = len(patterns) <= _MOST_COMPILED
+        self._texts = [(re.compile(pattern, flags), option) for pattern, option in patterns] if is_few else None
+        self._spelt = {option: pattern for pattern, option in patterns}
         self._searched = [
             (re.compile(_bounded(pattern), flags), option) for pattern, option in patterns[:_MOST_SEARCHED]
         ]
@@ -194,10 +204,18 @@ class OptionTable:
     def _text_at(self, text: str, at: int, end: int) -> Named | None:
         if _is_signed(text, at):
             return None
-        for pattern, option in self._texts:
+        for pattern, option in self._beginning(text, at, end) if self._texts is None else self._texts:
             if match := pattern.match(text, at, end):
                 return Named((option,), match.start(), match.end(), "text")
         return None
+
+    def _beginning(self, text: str, at: int, end: int) -> Iterator[tuple[re.Pattern[str], str]]:
+        """Yield the options, longest first, whose texts are the first words of a part of a text."""
+        words = islice(_PIECE.finditer(text, at, min(end, at + _MOST_SPELT)), _MOST_PIECES)
+        for stop in reversed([word.end() for word in words]):
+            for option in sorted(self._keys.get(self._key(text[at:stop]), ()), key=self._places.__getitem__):
+                if pattern := self._spelt.get(option):
+                    yield re.compile(pattern, self._flags), option
 
     def _label_at(self, text: str, at: int, end: int, *, bare: bool) -> Named | None:
         if self._label is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from roundtable.reading import Asked, own_labels, read_answer
@@ -215,3 +217,34 @@ def test_a_thousand_options_are_all_known() -> None:
     assert chosen("The answer is dish 777.", *options) == "dish 777"
     assert chosen("dish 999", *options) == "dish 999"
     assert chosen("The answer is dish 1777.", *options) is None
+
+
+MANY = (*(f"City {number}" for number in range(2_000)), "New York, NY", "C++", "St. John's", "Rio")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "City 15: it is near.",
+        "I choose City 1999 because of it.",
+        "The answer is C++.",
+        "New York, NY is my choice.",
+        "St. John's, since it's cold.",
+        "City 1 is bad; the answer is City 12.",
+        "**City 7**",
+        "Rio",
+        "The answer is City 20001.",
+        "Neither Rio nor City 3.",
+    ],
+)
+def test_an_option_is_read_among_thousands_as_among_a_few(text: str) -> None:
+    assert chosen(text, *MANY) == chosen(text, *MANY[:200], *MANY[1_990:])
+
+
+def test_few_patterns_are_compiled_for_thousands_of_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+    real = re.compile
+    monkeypatch.setattr(re, "compile", lambda *args: compiled.append(args) or real(*args))
+    options = tuple(f"place {number}" for number in range(5_000))
+    assert chosen("I'd go with place 4321: it is near.", *options) == "place 4321"
+    assert len(compiled) < 500
