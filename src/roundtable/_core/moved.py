@@ -21,8 +21,8 @@ _MEASURES: Final = """
 MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "roundtable": {"result": "roundtable.results"},
     "roundtable.agents": {
-        "MODE_PERSONAS": "roundtable.modes.BaseModeStrategy.personas",
-        "ROLE_PERSONAS": "roundtable.modes.RoleConfig.persona",
+        "MODE_PERSONAS": "roundtable.modes.BaseModeStrategy",
+        "ROLE_PERSONAS": "roundtable.modes.RoleConfig",
         "first_writer": "roundtable.agents.first_synthesizer",
     },
     "roundtable.api": {"handle": "roundtable.api.runs", "stream": "roundtable.api.runs"},

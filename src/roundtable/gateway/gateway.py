@@ -205,6 +205,30 @@ class Gateway:
         Args:
             limits: Most calls in progress at the same time by name of the provider, in each event loop; at least 1. A
                 provider without an entry has no such limit.
+
+        Example:
+            >>> import anyio
+            >>> from roundtable import Roundtable
+            >>> from roundtable.types import ChatResponse, ModelProfile
+            >>> class Slow:
+            ...     provider, model, profile = "slow", "m", ModelProfile()
+            ...     at_once = most = 0
+            ...     async def complete(self, request):
+            ...         self.at_once += 1
+            ...         self.most = max(self.most, self.at_once)
+            ...         await anyio.sleep(0.01)
+            ...         self.at_once -= 1
+            ...         return ChatResponse(text="Tea", model="m")
+            ...     async def aclose(self):
+            ...         pass
+            >>> def most_at_once(limits):
+            ...     model = Slow()
+            ...     table = Roundtable([model] * 3, storage="memory://", analyzer="basic")
+            ...     table.gateway.limit_providers(limits)
+            ...     anyio.run(lambda: table.debate("Tea or coffee?", rounds=1, options=["Tea", "Coffee"]))
+            ...     return model.most
+            >>> most_at_once({}), most_at_once({"slow": 1})
+            (3, 1)
         """
         self._provider_limits = dict(limits)
         self._provider_limiters.for_each(self._adopt_provider_limits)

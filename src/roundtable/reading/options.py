@@ -139,7 +139,7 @@ class OptionTable:
         spellings = _spellings([text for text, _ in ordered])
         patterns = [] if is_own_label else [(spellings[text], option) for text, option in ordered]
         self._flags = flags
-        # Compiling thousands of patterns takes seconds: of many options, only those that a text may begin with are tried.
+        # Compiling thousands of patterns takes seconds. Of many options, only those that may begin a text are tried.
         is_few = len(patterns) <= _MOST_COMPILED
         self._texts = [(re.compile(pattern, flags), option) for pattern, option in patterns] if is_few else None
         self._spelt = {option: pattern for pattern, option in patterns}
