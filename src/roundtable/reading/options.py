@@ -213,9 +213,9 @@ class OptionTable:
         """Yield the options, longest first, whose texts are the first words of a part of a text."""
         words = islice(_PIECE.finditer(text, at, min(end, at + _MOST_SPELT)), _MOST_PIECES)
         for stop in reversed([word.end() for word in words]):
-            for option in sorted(self._keys.get(self._key(text[at:stop]), ()), key=self._places.__getitem__):
-                if pattern := self._spelt.get(option):
-                    yield re.compile(pattern, self._flags), option
+            named = filter(self._spelt.__contains__, self._keys.get(self._key(text[at:stop]), ()))
+            for option in sorted(named, key=self._places.__getitem__):
+                yield re.compile(self._spelt[option], self._flags), option
 
     def _label_at(self, text: str, at: int, end: int, *, bare: bool) -> Named | None:
         if self._label is None:
