@@ -213,12 +213,14 @@ class Gateway:
             >>> class Slow:
             ...     provider, model, profile = "slow", "m", ModelProfile()
             ...     at_once = most = 0
+            ...
             ...     async def complete(self, request):
             ...         self.at_once += 1
             ...         self.most = max(self.most, self.at_once)
             ...         await anyio.sleep(0.01)
             ...         self.at_once -= 1
             ...         return ChatResponse(text="Tea", model="m")
+            ...
             ...     async def aclose(self):
             ...         pass
             >>> def most_at_once(limits):
