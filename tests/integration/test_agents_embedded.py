@@ -102,7 +102,8 @@ async def test_the_schema_of_an_answer_is_understood_for_topics_in_any_script(mo
     ada = BaseAgent(AgentConfig(id="ada", name="Ada", provider="local"), model)
     answer = await ada.generate_response(planned(view(topic=topic, options=("Ja", "Nein"))))
     assert answer.position
-    assert answer.choice in {"Ja", "Nein"}
+    assert answer.reading is not None
+    assert answer.reading.value in {"Ja", "Nein"}  # the position of so small a model may say the opposite of its choice
 
 
 @pytest.mark.slow

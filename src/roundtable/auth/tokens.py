@@ -14,7 +14,6 @@ from pydantic import TypeAdapter, ValidationError
 from roundtable._core.clock import SystemClock
 from roundtable.auth.identity import SCOPES, Identity, Scope, Unauthorized, User
 from roundtable.errors import ConfigurationError, StorageError
-from roundtable.storage.key_values import key_values_of
 from roundtable.types import Timestamp
 from roundtable.types.base import Value
 
@@ -97,6 +96,9 @@ class TokenStore:
         Raises:
             ConfigurationError: The storage has no key-value store.
         """
+        # Imported here because those who only list what a server offers need no storage.
+        from roundtable.storage.key_values import key_values_of
+
         return cls(key_values_of(storage, "tokens"), clock=clock)
 
     @property
