@@ -21,6 +21,7 @@ from roundtable.bench import Question, StudyReport, read_questions, run_study
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ConsensusReached
 from roundtable.results.many import Progress
+from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import SessionFilter
 
@@ -281,3 +282,13 @@ def _outputs(client: Any) -> list[str]:
             outputs.append(json.dumps(content["traceback"]))
         elif kind == "status" and content["execution_state"] == "idle" and outputs:
             return outputs
+
+
+async def test_a_storage_that_cannot_keep_a_study_is_refused_with_both_ways_out() -> None:
+    class Bare(MemoryStorage):
+        kv = None  # type: ignore[assignment]
+
+    async with Roundtable(scripted_agents({"ada": "1", "bo": "1"}), storage=Bare()) as table:
+        with pytest.raises(ConfigurationError, match="cannot keep a study") as caught:
+            await run_study(table, questions(1), study="kept")
+    assert caught.value.hint == "Use sqlite:///... or postgresql://..., or leave out study=."

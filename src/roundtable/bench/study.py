@@ -259,7 +259,11 @@ async def _keep(table: Roundtable, name: str, plan: JsonObject) -> None:
     Raises:
         ConfigurationError: The stored plan differs, or the storage has no key-value store.
     """
-    values = table.key_value("a study")
+    try:
+        values = table.key_value("a study")
+    except ConfigurationError as error:
+        hint = "Use sqlite:///... or postgresql://..., or leave out study=."
+        raise ConfigurationError(error.message, hint=hint) from error
     stored = await values.update(f"studies/{name}", lambda old: plan if old is None else old, tenant=table.tenant)
     changes = [*_differences(stored, plan)]
     if changes:
