@@ -290,6 +290,14 @@ async def test_a_rate_counts_only_the_time_in_which_debates_ran() -> None:
     assert Progress(ended=10, total=30, elapsed_s=700, worked_s=100).left_s == 200
 
 
+def test_a_batch_does_not_end_before_the_next_try_of_debates_that_wait() -> None:
+    working = Progress(ended=28, total=30, elapsed_s=28)
+    assert working.left_s == 2
+    assert working.model_copy(update={"waiting": 2, "wait_left_s": 40.0}).left_s == 40
+    assert working.model_copy(update={"waiting": 2, "wait_left_s": 0.0}).left_s == 2
+    assert Progress(ended=0, total=30, elapsed_s=28, waiting=2, wait_left_s=40.0).left_s is None
+
+
 async def test_a_log_shows_waits_that_begin_short_and_last_for_minutes(
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

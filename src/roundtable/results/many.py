@@ -112,11 +112,18 @@ class Progress(Value):
 
     @property
     def left_s(self) -> float | None:
-        """Estimated seconds of work until the end; `None` before a debate of this call has ended.
+        """Estimated seconds until the end; `None` before a debate of this call has ended.
 
-        Debates whose results were only read, and waits for providers, say nothing about the rate.
+        Debates whose results were only read, and waits for providers, say nothing about the rate. While debates wait,
+        the end is no sooner than their next try.
+
+        Example:
+            >>> Progress(ended=58, total=60, elapsed_s=58.0, waiting=2, wait_left_s=40.0).left_s
+            40.0
         """
-        return self._busy_s / self.ran * (self.total - self.ended) if self.ran > 0 else None
+        if self.ran <= 0:
+            return None
+        return max(self._busy_s / self.ran * (self.total - self.ended), self.wait_left_s or 0.0)
 
     @property
     def per_second(self) -> float | None:
