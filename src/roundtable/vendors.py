@@ -10,18 +10,21 @@ Example:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from roundtable.types import ModelProfile, SearchProfile
+from roundtable.types import ModelProfile, ProviderInfo, SearchProfile
 from roundtable.types.agents import InputKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["VENDORS", "ModelApi", "Vendor", "Wire", "display_name", "vendors_by_key"]
+    from roundtable.types import Usage
+
+__all__ = ["VENDORS", "WITHOUT_HTTP", "ModelApi", "Vendor", "Wire", "known_provider"]
 
 Wire: TypeAlias = Literal["anthropic", "openai-responses", "openai-chat", "google", "perplexity"]
 """Wire format: Anthropic's Messages, OpenAI's Responses, Chat Completions, Google's generateContent, or Sonar."""
@@ -36,6 +39,10 @@ _SONAR_SEARCH: Final = SearchProfile(
     takes=("context_size", "recency", "allowed_domains", "blocked_domains", "images", "related_questions"),
     most_domains=20,
 )
+
+_GEMINI_SEARCH_USD: Final = Decimal("0.014")
+_GROUNDED_ANSWER_USD: Final = Decimal("0.035")
+_OLD_GEMINI: Final = re.compile(r"gemini-[12](?:\D|$)")
 
 _SEES_ALL: Final[tuple[InputKind, ...]] = ("image", "pdf")
 _BLIND_REASONERS: Final = {
@@ -64,30 +71,11 @@ _SONAR: Final = ModelProfile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelApi:
-    """What is needed to call one API: its addresses, keys, models and limits."""
+class ModelApi(ProviderInfo):
+    """What is needed to call one API over HTTP, besides its wire format."""
 
-    name: str
-    """Name that selects the provider, as in `name:model`."""
-    base_url: str | None
-    """Root of the API, in the vendor's own convention; `None` if the user must name it."""
-    base_url_env: str | None = None
-    """Environment variable that replaces `base_url`."""
-    host_env: str | None = None
-    """Environment variable with the host of a local server, in Ollama's format; used when no address is set. If no
-    model is named, the first model that this server lists is used."""
-    key_env: tuple[str, ...] = ()
-    """Environment variables of the key; the first one that is set wins."""
-    key_required: bool = True
-    """Whether calls need a key."""
-    auth: Literal["bearer", "x-api-key", "x-goog-api-key", "api-key"] = "bearer"
-    """Header that carries the key; `bearer` is `Authorization`."""
-    default_model: str | None = None
-    """Model used when no model is named; `None` if the user must name one."""
-    model_env: str | None = None
-    """Environment variable of the default model."""
-    light_model: str | None = None
-    """Small model for summaries and analysis; if there is none, the default model is used."""
+    auth: str = "bearer"
+    """Header that carries the key, such as `x-api-key`; `bearer` is `Authorization`."""
     profile: ModelProfile = field(default_factory=ModelProfile)
     """Profile of the models: what the library must know to prompt them."""
     profiles: Mapping[str, ModelProfile] = field(default_factory=dict)
@@ -97,8 +85,6 @@ class ModelApi:
     requests_per_minute: float | None = None
     """Maximum calls per minute for one key and model at the vendor's own address, used until response headers state the
     limit; `None` for no limit."""
-    summary: str = ""
-    """Description in one line."""
 
     def rate_at(self, base_url: str) -> float | None:
         """Return the default rate for calls to an address, in calls per minute: only the vendor itself has one.
@@ -123,19 +109,24 @@ class Vendor(ModelApi):
 
     wire: Wire
     """Wire format of its API."""
-    display_name: str
-    """Name shown to people."""
-    cites_sources: bool = False
-    """Whether its models search for every answer. If so, their agents search by default and are asked to cite
-    sources."""
-    price_table: str | None = None
-    """Vendor whose list prices apply, by its name in the packaged table; `name` if `None`."""
-    search_usd: Decimal | None = None
-    """List price of one search by the vendor, in US dollars; `None` if it is unknown."""
-    search_pages_billed: bool = True
-    """Whether the pages that a search finds are billed as input tokens."""
     telemetry_name: str | None = None
-    """Value of `gen_ai.provider.name` in OpenTelemetry's conventions; `name` if `None`."""
+    """Value of `gen_ai.provider.name` in OpenTelemetry's conventions, which list well-known vendors; `name` if
+    `None`."""
+
+
+def _gemini_search_cost(model: str, usage: Usage) -> Decimal:
+    """Return the list price of searches with Gemini: https://ai.google.dev/gemini-api/docs/pricing.
+
+    Example:
+        >>> from roundtable.types import Usage
+        >>> usage = Usage(searches=3, calls=1)
+        >>> [_gemini_search_cost(model, usage) for model in ("gemini-2.5-pro", "gemini-3-pro-preview")]
+        [Decimal('0.035'), Decimal('0.042')]
+    """
+    if _OLD_GEMINI.search(model) or "gemini-" not in model:
+        # Up to Gemini 2.5, each answer based on searches is billed once, whatever the number of searches.
+        return _GROUNDED_ANSWER_USD * min(usage.searches, max(1, usage.calls))
+    return _GEMINI_SEARCH_USD * usage.searches
 
 
 _ROWS: Final = (
@@ -250,7 +241,7 @@ _ROWS: Final = (
         },
         batch_api="google",
         requests_per_minute=60,
-        search_usd=Decimal("0.014"),  # https://ai.google.dev/gemini-api/docs/pricing; from Gemini 3 on
+        search_usd=_gemini_search_cost,
         telemetry_name="gcp.gemini",
         summary="Gemini through generateContent.",
     ),
@@ -270,7 +261,6 @@ _ROWS: Final = (
             "r1-": _SONAR.model_copy(update={"search": None, "inputs": ()}),
         },
         requests_per_minute=20,
-        cites_sources=True,
         search_usd=Decimal(0),  # included in the price of a call
         search_pages_billed=False,
         summary="Sonar, which always searches the web.",
@@ -286,6 +276,7 @@ _ROWS: Final = (
         key_required=False,
         model_env="ROUNDTABLE_MODEL",
         profile=ModelProfile(streams=True),
+        billing="by_address",
         summary="Any server that speaks Chat Completions: Ollama, vLLM, LM Studio, llama.cpp and others.",
     ),
 )
@@ -294,29 +285,53 @@ VENDORS: Final[Mapping[str, Vendor]] = {row.name: row for row in _ROWS}
 """The vendors by the name of their provider, in the order in which a debate that names no agents uses the vendors with
 a key."""
 
+_COMMAND: Final = "The program {!r} on this machine, which uses its own login."
+WITHOUT_HTTP: Final[Mapping[str, ProviderInfo]] = {
+    info.name: info
+    for info in (
+        ProviderInfo(
+            name="local",
+            display_name="Local",
+            billing="free",
+            summary="A small model inside this process, without a key or a network.",
+        ),
+        *(
+            ProviderInfo(name=f"{program}-cli", billing="unlisted", summary=_COMMAND.format(program))
+            for program in ("claude", "codex", "gemini")
+        ),
+        ProviderInfo(
+            name="command",
+            billing="unlisted",
+            summary="Any program that reads a question and writes an answer: 'command:mytool'.",
+        ),
+        ProviderInfo(
+            name="client",
+            billing="free",
+            counts_tokens=False,
+            summary="The model of the MCP client that starts the debate; 'client:NAME' distinguishes several.",
+        ),
+        ProviderInfo(
+            name="human",
+            billing="free",
+            counts_tokens=False,
+            summary="A person, asked at this terminal by a command; 'human:NAME' distinguishes several.",
+        ),
+        ProviderInfo(
+            name="replay", billing="unlisted", summary="The recorded answers of a cassette, without a network."
+        ),
+        ProviderInfo(
+            name="scripted", billing="unlisted", summary="Answers from a JSON file, for tests and demonstrations."
+        ),
+    )
+}
+"""The providers without HTTP, by name."""
 
-def vendors_by_key() -> dict[tuple[str, ...], tuple[Vendor, ...]]:
-    """Group the vendors that use a key by the variables of the key, in the order of the vendors.
+
+def known_provider(name: str) -> ProviderInfo:
+    """Return what the library itself knows about a provider; of other providers, it knows only the name.
 
     Example:
-        >>> [vendor.name for vendor in vendors_by_key()["OPENAI_API_KEY",]]
-        ['openai', 'openai-chat']
+        >>> known_provider("openai").label, known_provider("human").billing, known_provider("acme").label
+        ('ChatGPT', 'free', 'acme')
     """
-    groups: dict[tuple[str, ...], tuple[Vendor, ...]] = {}
-    for vendor in VENDORS.values():
-        if vendor.key_env:
-            groups[vendor.key_env] = (*groups.get(vendor.key_env, ()), vendor)
-    return groups
-
-
-def display_name(provider: str) -> str:
-    """Return the name of a provider for people.
-
-    Example:
-        >>> display_name("openai"), display_name("acme")
-        ('ChatGPT', 'acme')
-    """
-    if provider == "local":
-        return "Local"
-    vendor = VENDORS.get(provider)
-    return provider if vendor is None else vendor.display_name
+    return VENDORS.get(name) or WITHOUT_HTTP.get(name) or ProviderInfo(name=name)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from roundtable import vendors
 from roundtable.cli.doctor import SEARCHES
+from roundtable.providers.builtin import builtin_providers
 from roundtable.providers.local import SMOLLM2, LocalProvider
 from roundtable.testing.servers import LoopbackServer
 
@@ -86,13 +85,13 @@ def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest
 
 
 def test_a_key_of_a_provider_that_is_not_there_is_not_ok(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = replace(vendors.VENDORS["perplexity"], name="not-built")
-    monkeypatch.setattr(vendors, "VENDORS", {**vendors.VENDORS, "perplexity": absent})
+    built_in = [entry for entry in builtin_providers() if entry.name != "perplexity"]
+    monkeypatch.setattr("roundtable.plugins.builtin.builtin_providers", lambda: built_in)
     told = checks(command)["key PERPLEXITY_API_KEY"]
     assert (told[0], "nothing here uses it" in told[1], told[2]) == ("absent", True, None)
     monkeypatch.setenv("PERPLEXITY_API_KEY", "pplx-canary-0123456789")
     state, detail, fix = checks(command)["key PERPLEXITY_API_KEY"]
-    assert (state, detail) == ("warning", "set, but nothing here uses it: provider not-built is not available")
+    assert (state, detail) == ("warning", "set, but nothing here uses it: provider perplexity is not available")
     assert fix
 
 

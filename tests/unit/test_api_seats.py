@@ -11,18 +11,18 @@ from roundtable.agents import BaseAgent
 from roundtable.api.seats import Offer, default_seats, offers, seat_agents
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway, GuardedModel
-from roundtable.plugins import load_catalog
+from roundtable.plugins import Catalog, load_catalog
 from roundtable.protocols import ChatModel
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
 from roundtable.types import ProviderConfig
 
-PROVIDERS = load_catalog().providers
+CATALOG = load_catalog()
 
 
 def found(settings: Settings, embedded: str | None = None) -> list[tuple[str, bool]]:
-    return [(offer.provider, offer.usable) for offer in offers(settings, PROVIDERS, embedded=embedded)]
+    return [(offer.provider, offer.usable) for offer in offers(settings, CATALOG, embedded=embedded)]
 
 
 def unguarded(model: ChatModel, *, retry: object = None) -> ChatModel:
@@ -37,40 +37,36 @@ def test_keys_come_before_servers_and_servers_before_the_embedded_model() -> Non
 
 
 def test_a_host_alone_is_enough_for_the_model_it_lists_first() -> None:
-    (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), PROVIDERS, embedded="install it")
+    (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), CATALOG, embedded="install it")
     assert (ollama.provider, ollama.usable, ollama.fix) == ("compatible", True, None)
     assert (local.usable, local.fix) == (False, "install it")
-    model = PROVIDERS.get("compatible")(None, ProviderConfig(), Settings(ollama_host="127.0.0.1"))
+    model = CATALOG.providers.get("compatible")(None, ProviderConfig(), Settings(ollama_host="127.0.0.1"))
     assert model.model == "first-listed"
 
 
 @pytest.mark.parametrize("host", [None, "127.0.0.1"])
 def test_an_address_without_a_model_is_named_with_its_fix(host: str | None) -> None:
     settings = Settings(compatible_base_url="http://127.0.0.1:1", ollama_host=host)
-    (server, _) = offers(settings, PROVIDERS, embedded="install it")
+    (server, _) = offers(settings, CATALOG, embedded="install it")
     assert (server.provider, server.because) == ("compatible", "ROUNDTABLE_BASE_URL is set")
     assert (server.usable, server.fix) == (False, "set ROUNDTABLE_MODEL")
     with pytest.raises(ConfigurationError, match="set ROUNDTABLE_MODEL; the embedded model: install it"):
-        default_seats(settings, offers(settings, PROVIDERS, embedded="install it"))
+        default_seats(settings, offers(settings, CATALOG, embedded="install it"), CATALOG)
 
 
 def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
     lacking = Offer("anthropic", "ANTHROPIC_API_KEY is set", usable=False, fix="provider 'anthropic' is not installed")
-    default_seats(Settings(), [lacking, Offer("local", "embedded")])
+    default_seats(Settings(), [lacking, Offer("local", "embedded")], CATALOG)
     (warning,) = caplog.records
     assert (warning.levelname, warning.name) == ("WARNING", "roundtable.api")
     assert "ANTHROPIC_API_KEY is set: provider 'anthropic' is not installed" in warning.getMessage()
     caplog.clear()
-    default_seats(Settings(), [lacking, Offer("compatible", "a host"), Offer("local", "embedded")])
+    default_seats(Settings(), [lacking, Offer("compatible", "a host"), Offer("local", "embedded")], CATALOG)
     assert caplog.records == []
 
 
 def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
-    class NoProviders:
-        def __contains__(self, name: object) -> bool:
-            return False
-
-    (offer, _) = offers(Settings(openai_api_key="secret"), NoProviders(), embedded=None)  # type: ignore[arg-type]
+    (offer, _) = offers(Settings(openai_api_key="secret"), Catalog(), embedded=None)
     assert (offer.provider, offer.usable, offer.fix) == ("openai", False, "provider 'openai' is not installed")
     assert "secret" not in repr(offer)
 
@@ -79,7 +75,7 @@ def test_without_any_model_the_ways_to_get_one_are_named() -> None:
     with pytest.raises(
         ConfigurationError, match=r"no model to debate with \(the embedded model: install it\)"
     ) as caught:
-        default_seats(Settings(), offers(Settings(), PROVIDERS, embedded="install it"))
+        default_seats(Settings(), offers(Settings(), CATALOG, embedded="install it"), CATALOG)
     hint = caught.value.hint or ""
     for way in (
         "ANTHROPIC_API_KEY",
@@ -92,7 +88,7 @@ def test_without_any_model_the_ways_to_get_one_are_named() -> None:
 
 
 def test_personas_share_a_provider_when_there_are_fewer_than_seats() -> None:
-    seats = default_seats(Settings(), [Offer("openai-chat", "a key"), Offer("local", "embedded")])
+    seats = default_seats(Settings(), [Offer("openai-chat", "a key"), Offer("local", "embedded")], CATALOG)
     assert [seat.config.provider for seat in seats] == ["openai-chat"] * 4
     assert len({seat.config.id for seat in seats}) == len({seat.config.name for seat in seats}) == 4
     assert all(seat.config.persona for seat in seats)
@@ -100,39 +96,39 @@ def test_personas_share_a_provider_when_there_are_fewer_than_seats() -> None:
 
 def test_enough_providers_need_no_personas() -> None:
     names = ["anthropic", "openai", "google", "perplexity", "compatible"]
-    seats = default_seats(Settings(), [Offer(name, "a key") for name in names])
+    seats = default_seats(Settings(), [Offer(name, "a key") for name in names], CATALOG)
     assert [seat.config.name for seat in seats] == ["Claude", "ChatGPT", "Gemini", "Perplexity"]
     assert all(seat.config.persona is None for seat in seats)
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1, 1), (2, 2), (4, 3)])
 def test_the_embedded_model_fills_few_seats_since_it_answers_one_at_a_time(asked: int, given: int) -> None:
-    seats = default_seats(Settings(default_agent_count=asked), [Offer("local", "embedded")])
+    seats = default_seats(Settings(default_agent_count=asked), [Offer("local", "embedded")], CATALOG)
     assert [seat.config.provider for seat in seats] == ["local"] * given
 
 
 def test_a_text_names_provider_and_model_split_at_the_first_colon() -> None:
-    (seat,) = seat_agents(["compatible:org/llama3:8b"], unguarded)
+    (seat,) = seat_agents(["compatible:org/llama3:8b"], unguarded, CATALOG)
     config = seat.config
     assert (config.provider, config.model) == ("compatible", "org/llama3:8b")
     assert (config.id, config.name) == ("compatible-llama3-8b", "Compatible (llama3:8b)")
-    (plain,) = seat_agents(["anthropic"], unguarded)
+    (plain,) = seat_agents(["anthropic"], unguarded, CATALOG)
     assert (plain.config.id, plain.config.name, plain.config.model) == ("anthropic", "Claude", None)
 
 
 def test_two_models_of_one_provider_have_two_names() -> None:
-    seats = seat_agents(["anthropic:opus", "anthropic:haiku"], unguarded)
+    seats = seat_agents(["anthropic:opus", "anthropic:haiku"], unguarded, CATALOG)
     assert [seat.config.name for seat in seats] == ["Claude (opus)", "Claude (haiku)"]
 
 
 def test_an_agent_speaks_through_the_gateway_and_stays_as_it_is() -> None:
     (ada,) = scripted_agents({"ada": "Tea"})
     inner, gateway = ada.chat_model, Gateway()
-    (seat,) = seat_agents([ada], gateway.guard)
+    (seat,) = seat_agents([ada], gateway.guard, CATALOG)
     assert isinstance(seat.agent, BaseAgent)
     assert isinstance(seat.agent.chat_model, GuardedModel)
     assert seat.agent.chat_model.inner is ada.chat_model is inner
-    assert seat_agents([seat.agent], gateway.guard)[0].agent is seat.agent
+    assert seat_agents([seat.agent], gateway.guard, CATALOG)[0].agent is seat.agent
 
 
 def test_an_agent_whose_model_cannot_be_guarded_is_refused() -> None:
@@ -144,11 +140,11 @@ def test_an_agent_whose_model_cannot_be_guarded_is_refused() -> None:
 
     config = AgentConfig(id="ada", name="Ada", provider="scripted")
     with pytest.raises(ConfigurationError, match="chat_model of agent 'ada' cannot be replaced"):
-        seat_agents([Fixed(config, ScriptedModel([]))], Gateway().guard)
+        seat_agents([Fixed(config, ScriptedModel([]))], Gateway().guard, CATALOG)
 
 
 def test_the_same_text_twice_is_two_personas() -> None:
-    seats = seat_agents(["anthropic:claude", "anthropic:claude", "google"], unguarded)
+    seats = seat_agents(["anthropic:claude", "anthropic:claude", "google"], unguarded, CATALOG)
     assert len({seat.config.id for seat in seats}) == 3
     assert [seat.config.persona is None for seat in seats] == [False, False, True]
 
@@ -157,7 +153,7 @@ def test_every_kind_of_agent_may_sit_together() -> None:
     model = ScriptedModel([], model=str(Path("answers.json")))
     (ada,) = scripted_agents({"ada": "Tea"})
     config = AgentConfig(id="bo", name="Bo", provider="anthropic")
-    seats = seat_agents([model, ada, config, "google"], unguarded)
+    seats = seat_agents([model, ada, config, "google"], unguarded, CATALOG)
     assert [seat.config.id for seat in seats] == ["scripted-answers.json", "ada", "bo", "google"]
     assert [seat.agent is not None for seat in seats] == [True, True, False, False]
     assert seats[1].agent is ada
@@ -175,5 +171,5 @@ def test_an_agent_without_a_configuration_says_who_it_is() -> None:
         def get_info(self) -> AgentInfo:
             return AgentInfo(id="fo", name="Fo", provider="acme", model="m1")
 
-    (seat,) = seat_agents([Foreign()], unguarded)  # type: ignore[list-item]
+    (seat,) = seat_agents([Foreign()], unguarded, CATALOG)  # type: ignore[list-item]
     assert (seat.config.id, seat.config.provider, seat.config.model) == ("fo", "acme", "m1")

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import Gateway, MeteredModel, ModelPrice, PriceTable
-from roundtable.gateway.prices import searches_usd, to_usd
+from roundtable.gateway.prices import to_usd
 from roundtable.providers import ScriptedModel
 from roundtable.types import ChatRequest, ChatResponse, Usage
+from roundtable.vendors import known_provider
 
 ASK = ChatRequest(model="", messages=())
 ONE = Usage(input_tokens=1000, output_tokens=100, calls=1)
@@ -295,7 +296,7 @@ def test_prices_that_are_no_mapping_are_refused(wrong):
     ],
 )
 def test_searches_have_their_list_price(provider, model, searches, usd):
-    found = searches_usd(provider, model, Usage(searches=searches, calls=1))
+    found = known_provider(provider).search_cost(model, Usage(searches=searches, calls=1))
     assert found == (None if usd is None else Decimal(usd))
 
 

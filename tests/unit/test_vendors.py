@@ -8,14 +8,16 @@ from dataclasses import fields, replace
 
 import pytest
 
-from roundtable import Roundtable, vendors
+from roundtable import Roundtable
 from roundtable.agents import BaseAgent
+from roundtable.plugins import Catalog
 from roundtable.prompts import Fence
 from roundtable.protocols import Agent
 from roundtable.providers import BUILTIN_SPECS, ScriptedModel
+from roundtable.providers.http_provider import HttpProvider
 from roundtable.settings import Settings
 from roundtable.types import AgentConfig, DebateContext, NativeSearch, Seat
-from roundtable.vendors import VENDORS, ModelApi, display_name, vendors_by_key
+from roundtable.vendors import VENDORS, ModelApi, known_provider
 
 NEW_VENDOR = """
 import json
@@ -32,7 +34,6 @@ vendors.VENDORS = {
 }
 
 import roundtable
-from roundtable.gateway.prices import searches_usd
 from roundtable.plugins.otel import _provider
 from roundtable.providers import chat_model
 from roundtable.settings import Settings
@@ -43,7 +44,7 @@ model = chat_model("acme", settings=settings)
 print(json.dumps({
     "offers": [offer.provider for offer in table._wiring.offers()],
     "model": [model.provider, model.model, model.endpoint],
-    "search": str(searches_usd("acme", "acme-1", Usage(searches=2, calls=1))),
+    "search": str(vendors.known_provider("acme").search_cost("acme-1", Usage(searches=2, calls=1))),
     "traces": _provider("acme"),
     "secret": sorted(settings.secrets),
 }))
@@ -77,7 +78,7 @@ def test_the_settings_are_read_from_the_variables_of_the_vendors() -> None:
 
 
 def test_vendors_that_share_a_key_stand_together() -> None:
-    assert {names: tuple(vendor.name for vendor in group) for names, group in vendors_by_key().items()} == {
+    assert {names: tuple(vendor.name for vendor in group) for names, group in Catalog().providers_by_key().items()} == {
         ("ANTHROPIC_API_KEY",): ("anthropic",),
         ("OPENAI_API_KEY",): ("openai", "openai-chat"),
         ("GOOGLE_API_KEY", "GEMINI_API_KEY"): ("google",),
@@ -112,14 +113,15 @@ def test_auxiliary_agents_and_own_agents_of_such_a_vendor_do_not() -> None:
     assert "its source" not in judge.build_messages(view, Fence("n"))[0].content
 
 
-def test_a_vendor_without_a_key_is_in_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    keyless = replace(VENDORS["compatible"], name="here", key_env=())
-    monkeypatch.setattr(vendors, "VENDORS", {**VENDORS, "here": keyless})
-    assert all(vendors_by_key())
+def test_a_provider_without_a_key_is_in_no_group() -> None:
+    catalog = Catalog()
+    catalog.providers.add("here", HttpProvider(replace(BUILTIN_SPECS["compatible"], name="here", key_env=())))
+    assert "here" in [info.name for info in catalog.provider_infos()]
+    assert all(catalog.providers_by_key())
 
 
 def test_names_for_people() -> None:
-    assert [display_name(name) for name in ("anthropic", "openai", "openai-chat", "local", "acme")] == [
+    assert [known_provider(name).label for name in ("anthropic", "openai", "openai-chat", "local", "acme")] == [
         "Claude",
         "ChatGPT",
         "ChatGPT",

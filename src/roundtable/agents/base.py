@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from roundtable._core.text import error_text
 from roundtable.agents.answer import answer_tool_calls, to_answer
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         TurnSpec,
     )
 
-__all__ = ["BaseAgent", "CitingAgent"]
+__all__ = ["BaseAgent"]
 
 _FAILED_CALLS: Final = (
     AgentError,
@@ -126,6 +126,7 @@ class BaseAgent:
         model: The model that the agent calls.
         toolkit: Tools that the agent may use.
         search: Options of the provider's own web search, if it has one; if left out, `config.search`.
+        cites_sources: Whether the system prompt asks for sources.
         nonce: Source of fence ids; random unless a test needs repeatable prompts.
 
     Example:
@@ -139,8 +140,6 @@ class BaseAgent:
         'Tea'
     """
 
-    _cites_sources: ClassVar[bool] = False
-
     def __init__(
         self,
         config: AgentConfig,
@@ -148,6 +147,7 @@ class BaseAgent:
         *,
         toolkit: AgentToolkit | None = None,
         search: NativeSearch | None = None,
+        cites_sources: bool = False,
         nonce: Callable[[], str] = fresh_nonce,
     ) -> None:
         self.config = config
@@ -155,6 +155,8 @@ class BaseAgent:
         if search is None:
             search = NativeSearch() if config.search is True else config.search or None
         self._search = self._seat_search(search)
+        self.cites_sources = cites_sources
+        """Whether the system prompt asks for sources."""
         self._toolkit = toolkit
         self._nonce = nonce
 
@@ -556,7 +558,7 @@ class BaseAgent:
         preceding = "\n".join([system, *example])
         user = self.build_user_message(context) if is_overridden else self._user(context, fence, preceding)
         return (
-            Message(role="system", content=f"{system}\n\n{_CITE_SOURCES}" if self._cites_sources else system),
+            Message(role="system", content=f"{system}\n\n{_CITE_SOURCES}" if self.cites_sources else system),
             *_example_messages(example),
             _question_message(user, context),
         )
@@ -692,9 +694,3 @@ def _example_messages(example: tuple[str, str] | tuple[()]) -> tuple[Message, ..
         return ()
     question, answer = example
     return (Message(role="user", content=question), Message(role="assistant", content=answer))
-
-
-class CitingAgent(BaseAgent):
-    """An agent whose model searches for every answer; its prompt therefore requests sources."""
-
-    _cites_sources = True

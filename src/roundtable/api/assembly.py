@@ -16,7 +16,6 @@ from anyio import current_time, move_on_after
 
 from roundtable._core.network import forbid_network
 from roundtable.agents import AgentRegistry, BaseAgent
-from roundtable.agents.base import CitingAgent
 from roundtable.analysis import check_rule
 from roundtable.api.checks import (
     call_function,
@@ -42,21 +41,18 @@ from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, exit_from_spec, exit_from_text, members
 from roundtable.gateway import GuardedModel
-from roundtable.gateway.wrapping import kind_of
 from roundtable.http import masked_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
 from roundtable.plugins import load_plugins
 from roundtable.plugins.errors import make
 from roundtable.plugins.observer_thread import ObserverThreads
-from roundtable.providers.builtin import DeferredProvider
 from roundtable.scoring import Rule
 from roundtable.settings import Settings, forbid_network_to_children
 from roundtable.storage import open_sqlite
 from roundtable.storage.locations import default_database
 from roundtable.types import AgentConfig, NativeSearch, ProviderConfig
 from roundtable.types.plan import JUDGED
-from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -277,13 +273,12 @@ class TableParts:
         self, registry: AgentRegistry, entry: Entry[ProviderFactory], name: str | None = None
     ) -> None:
         config = self.options.providers.get(name or entry.name) or ProviderConfig()
-        factory = entry.thing
-        spec = factory.api if isinstance(factory, DeferredProvider) else getattr(factory, "spec", None)
+        info = self.catalog.provider_info(entry.name)
         registry.register_provider(
             name or entry.name,
             self._agent_factory(),
-            config.model or getattr(spec, "default_model", None),
-            config.light_model or getattr(spec, "light_model", None),
+            config.model or info.default_model,
+            config.light_model or info.light_model,
         )
 
     def _agent_factory(self) -> Callable[[AgentConfig], BaseAgent]:
@@ -291,10 +286,10 @@ class TableParts:
 
         def make_agent(config: AgentConfig) -> BaseAgent:
             model = models.guard(models.get(config.provider, config.model), retry=config.retry)
-            vendor = VENDORS.get(kind_of(model))
-            if vendor is None or not vendor.cites_sources:
-                return BaseAgent(config, model)
-            return CitingAgent(config, model, search=NativeSearch() if config.search is None else None)
+            profile = model.profile.search
+            searches_always = profile is not None and profile.built_in
+            search = NativeSearch() if searches_always and config.search is None else None
+            return BaseAgent(config, model, search=search, cites_sources=searches_always)
 
         return make_agent
 
@@ -399,7 +394,8 @@ class TableParts:
         from roundtable.providers.local import LocalProvider
 
         install_hint = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
-        return offers(self.settings, self.catalog.providers, embedded=install_hint)
+        self.plugins.load_for_keys(self.settings)
+        return offers(self.settings, self.catalog, embedded=install_hint)
 
     def seats(
         self,
@@ -420,9 +416,9 @@ class TableParts:
         wish = self.search if search is None else self._read_debate_search(search)
         chosen = agents if agents is not None else self.options.agents
         if chosen is None:
-            seated = default_seats(self.settings, self.offers(), mode)
+            seated = default_seats(self.settings, self.offers(), self.catalog, mode)
         else:
-            seated = seat_agents(chosen, self.models.guard, mode)
+            seated = seat_agents(chosen, self.models.guard, self.catalog, mode)
         return tuple(self._equip(seat, wish) for seat in seated)
 
     def _read_debate_search(self, search: SearchLike) -> SearchSetting:

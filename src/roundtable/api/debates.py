@@ -433,7 +433,11 @@ class Debates:
         is_needed = began_with.mode or not wiring.engine.modes.has_mode(name)
         mode = mode if mode is not None and mode.name == name and is_needed else None
         agents = options.get("agents")
-        seats = () if agents is None else seat_agents(agents, wiring.models.guard, mode or self._mode_of(fold))
+        seats = (
+            ()
+            if agents is None
+            else seat_agents(agents, wiring.models.guard, wiring.catalog, mode or self._mode_of(fold))
+        )
         seats = tuple(seat for seat in seats if seat.is_object and seat.config.id in began_with.agents)
         resolve_stored_seats(fold.record, {seat.config.id: effective_config(seat) for seat in seats}, "error")
         stored = {config.id: config for config in fold.record.agents}
@@ -669,7 +673,7 @@ class Debates:
             return []
         ids = {config.id for config in fold.record.agents} - set(passed.agents)
         mode = passed.mode or self._mode_of(fold)
-        seats = seat_agents(wiring.options.agents, wiring.models.guard, mode)
+        seats = seat_agents(wiring.options.agents, wiring.models.guard, wiring.catalog, mode)
         return [seat for seat in seats if seat.config.id in ids]
 
     def _make_agents(self, fold: Fold, configs: Sequence[AgentConfig], *, speaks: bool) -> dict[str, Agent]:

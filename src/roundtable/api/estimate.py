@@ -16,8 +16,7 @@ from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
-from roundtable.gateway.prices import PROVIDERS_WITHOUT_TOKENS, to_usd
-from roundtable.gateway.wrapping import kind_of
+from roundtable.gateway.prices import to_usd
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.prompts import claim_id
@@ -153,7 +152,8 @@ class _AgentTotals:
             self.planned_calls += 1
             self._call(agent.chat_model, request.model_copy(update={"model": search_model}), prompt_size)
             request, prompt_size = request.model_copy(update={"search": None}), prompt_size + TOOL_RESULT_TOKENS
-        pages_tokens = search_tokens(request, kind_of(agent.chat_model))
+        meters = meters_of(agent.chat_model)
+        pages_tokens = max((search_tokens(request, meter.provider_info) for meter in meters), default=0)
         *prompts, repair_size = _prompt_sizes(prompt_size, answer_tokens + pages_tokens, results_per_round)
         for size in prompts:
             self._call(agent.chat_model, request, size)
@@ -173,12 +173,9 @@ class _AgentTotals:
         is_first = True
         for meter, tries in _meters_and_tries(model):
             model_id = request.model if is_first and request.model else meter.model
-            pages_tokens = search_tokens(request, meter.kind)
-            size = (
-                (0, 0)
-                if meter.provider in PROVIDERS_WITHOUT_TOKENS
-                else (prompt_size + pages_tokens, request.max_tokens)
-            )
+            provider = meter.provider_info
+            pages_tokens = search_tokens(request, provider)
+            size = (prompt_size + pages_tokens, request.max_tokens) if provider.counts_tokens else (0, 0)
             searches = request.search.max_uses if request.search else 0
             price = meter.worst_cost(model_id, *size, searches=searches)
             self.cost = _add_price(self.cost, price)

@@ -75,8 +75,11 @@ class Models:
 
     def __init__(self, options: TableOptions, settings: Settings, catalog: Catalog) -> None:
         check_budget(options.budget)
-        self.gateway: Gateway = Gateway(concurrency=options.concurrency, timeout_s=options.timeout_s)
-        self.prices: PriceTable = PriceTable(options.prices)
+        providers = catalog.provider_info
+        self.gateway: Gateway = Gateway(
+            concurrency=options.concurrency, timeout_s=options.timeout_s, providers=providers
+        )
+        self.prices: PriceTable = PriceTable(options.prices, providers=providers)
         self.ledger: Ledger = Ledger(options.budget)
         self._options = options
         self._settings = settings
@@ -126,7 +129,8 @@ class Models:
         entry = self._catalog.providers.entry(provider)
 
         def create() -> ChatModel:
-            new_model: ChatModel = make("provider", entry, model, config, self._settings)
+            named = model or self._default_model(provider)
+            new_model: ChatModel = make("provider", entry, named, config, self._settings)
             if config.batch_options is not None and price_share_of(new_model) == 1:
                 raise batch_refusal(provider)
             return new_model
@@ -138,6 +142,11 @@ class Models:
         rate_for = getattr(entry.thing, "default_rate", None)
         rate = default_rate_of(entry.thing) if rate_for is None else rate_for(config, self._settings)
         return self.cassette.model(provider, model, create, requests_per_minute=rate)
+
+    def _default_model(self, provider: str) -> str | None:
+        """Return the model that is used if none is named: that of the environment, else the declared one."""
+        info = self._catalog.provider_info(provider)
+        return (self._settings.get(info.model_env) if info.model_env else None) or info.default_model
 
     def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
         """Wrap a caller's model in a meter and the gateway; for a fallback model, wrap each of its models."""

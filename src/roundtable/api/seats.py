@@ -17,14 +17,13 @@ from roundtable.modes import RoleBasedModeStrategy
 from roundtable.protocols import Agent
 from roundtable.providers import split_model_name
 from roundtable.types import AgentConfig, ModelProfile
-from roundtable.vendors import VENDORS, display_name, vendors_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable._core.registry import Registry
+    from roundtable.plugins import Catalog
     from roundtable.protocols import ChatModel, DebateModeStrategy
-    from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
     from roundtable.types import Persona, RetryPolicy
 
@@ -78,25 +77,25 @@ class Seated:
     """Whether the caller passed `agent` itself; if not, and `agent` is set, the caller passed only its model."""
 
 
-def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded: str | None) -> tuple[Offer, ...]:
+def offers(settings: Settings, catalog: Catalog, *, embedded: str | None) -> tuple[Offer, ...]:
     """List the providers that the environment makes available, in order of preference.
 
     Args:
         settings: Settings of the environment.
-        providers: Providers of this installation.
+        catalog: Providers of this installation.
         embedded: How to make the embedded model usable; `None` if it is already usable.
     """
     available: list[Offer] = []
-    for variables, vendors in vendors_by_key().items():
-        if not vendors[0].key_required or not any(map(settings.get, variables)):
+    for variables, infos in catalog.providers_by_key().items():
+        if not infos[0].key_required or not any(map(settings.get, variables)):
             continue
         because = f"{variables[0]} is set"
-        name = next((vendor.name for vendor in vendors if vendor.name in providers), None)
+        name = next((info.name for info in infos if info.name in catalog.providers), None)
         if name is not None:
             available.append(Offer(name, because))
         else:
-            fix = f"provider {vendors[0].name!r} is not installed"
-            available.append(Offer(vendors[0].name, because, usable=False, fix=fix))
+            fix = f"provider {infos[0].name!r} is not installed"
+            available.append(Offer(infos[0].name, because, usable=False, fix=fix))
     if settings.compatible_base_url:
         # This address takes precedence over OLLAMA_HOST. Only OLLAMA_HOST uses the first listed model by default.
         has_model = bool(settings.compatible_model)
@@ -111,7 +110,7 @@ def offers(settings: Settings, providers: Registry[ProviderFactory], *, embedded
 
 
 def default_seats(
-    settings: Settings, offered: Sequence[Offer], mode: DebateModeStrategy | None = None
+    settings: Settings, offered: Sequence[Offer], catalog: Catalog, mode: DebateModeStrategy | None = None
 ) -> tuple[Seated, ...]:
     """Create the default number of agents; if there are fewer providers, agents with different personas share one."""
     usable = [offer for offer in offered if offer.usable]
@@ -119,7 +118,7 @@ def default_seats(
     if not usable:
         problems = "; ".join(f"{offer.because}: {offer.fix}" for offer in offered)
         msg = f"no model to debate with ({problems})"
-        *keys, last = dict.fromkeys(vendor.key_env[0] for vendor in VENDORS.values() if vendor.key_required)
+        *keys, last = (names[0] for names, infos in catalog.providers_by_key().items() if infos[0].key_required)
         raise ConfigurationError(
             msg,
             hint=f"Do one of these: set {', '.join(keys)} or {last}; set OLLAMA_HOST; set both "
@@ -132,13 +131,14 @@ def default_seats(
     count = settings.default_agent_count if remote else min(EMBEDDED_SEATS, settings.default_agent_count)
     providers = (remote or ["local"])[:count]
     if len(providers) == count:
-        return tuple(Seated(_make_config(provider, None, provider, display_name(provider))) for provider in providers)
+        labels = {provider: catalog.provider_info(provider).label for provider in providers}
+        return tuple(Seated(_make_config(provider, None, provider, label)) for provider, label in labels.items())
     seats = [(providers[index % len(providers)], None) for index in range(count)]
     return tuple(Seated(config) for config in seat_personas(seats, mode))
 
 
 def seat_agents(
-    agents: Sequence[AgentLike], guard: WrapModel, mode: DebateModeStrategy | None = None
+    agents: Sequence[AgentLike], guard: WrapModel, catalog: Catalog, mode: DebateModeStrategy | None = None
 ) -> tuple[Seated, ...]:
     """Return the agents of a list, ready for a debate; several agents with the same model get different personas.
 
@@ -148,6 +148,7 @@ def seat_agents(
     Args:
         agents: The agents, in speaking order.
         guard: Wraps a model in the gateway; called for each model that the caller passed, alone or in an agent.
+        catalog: Providers of this installation, for the names of agents.
         mode: The mode of the debate; needed so that no persona contradicts a role of the mode.
 
     Raises:
@@ -166,7 +167,7 @@ def seat_agents(
         if not _is_agent(item) and model_counts[_model_name(item)] > 1
     ]
     personas = _personas(duplicates, len(agents), mode)
-    seated = tuple(_seat(item, personas.get(index), guard) for index, item in enumerate(agents))
+    seated = tuple(_seat(item, personas.get(index), guard, catalog) for index, item in enumerate(agents))
     id_counts = Counter(seat.config.id for seat in seated)
     duplicate_ids = sorted(agent_id for agent_id, count in id_counts.items() if count > 1)
     if duplicate_ids:
@@ -224,18 +225,19 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-")[:100] or "agent"
 
 
-def _config_from_model(provider: str, model: str | None) -> AgentConfig:
-    label = display_name(provider)
+def _config_from_model(provider: str, model: str | None, label: str) -> AgentConfig:
     leaf = model.rsplit("/", 1)[-1] if model else None
     name = f"{label} ({leaf})" if leaf else label
     return _make_config(provider, model, _slug(f"{provider}-{leaf}" if leaf else provider), name)
 
 
-def _seat(item: AgentLike, persona: AgentConfig | None, guard: WrapModel) -> Seated:
+def _seat(item: AgentLike, persona: AgentConfig | None, guard: WrapModel, catalog: Catalog) -> Seated:
     if isinstance(item, AgentConfig):
         return Seated(item)
     if isinstance(item, str):
-        return Seated(persona or _config_from_model(*split_model_name(item)))
+        provider, model = split_model_name(item)
+        catalog.providers.find(provider)  # loads the plugin that the name belongs to
+        return Seated(persona or _config_from_model(provider, model, catalog.provider_info(provider).label))
     if isinstance(item, type):
         msg = f"an agent must be an object, not the class {item.__name__}"
         raise ConfigurationError(msg, hint=f"Pass an instance: {item.__name__}(...).")
@@ -246,7 +248,8 @@ def _seat(item: AgentLike, persona: AgentConfig | None, guard: WrapModel) -> Sea
         if not isinstance(profile, ModelProfile):
             msg = f"the profile of the chat model {type(item).__name__} must be a ModelProfile, not {profile!r}"
             raise ConfigurationError(msg, hint="Write profile = ModelProfile() in its class.")
-        config = persona or _config_from_model(item.provider, item.model)
+        label = catalog.provider_info(item.provider).label
+        config = persona or _config_from_model(item.provider, item.model, label)
         return Seated(config, BaseAgent(config, guard(item)), has_own_agent=False, is_object=True)
     msg = f"an agent must be 'provider:model', an AgentConfig, an agent or a chat model, not {type(item).__name__}"
     raise ConfigurationError(msg)

@@ -231,6 +231,7 @@ class CommandOptions:
     agents: tuple[str, ...] | None = None
     base_urls: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
+    prices: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()
     seed: int = 0
     analyzer: str = "auto"
@@ -258,6 +259,7 @@ class CommandOptions:
             agents=split_list(arguments.get("agents"), "--agents"),
             base_urls=tuple(arguments.get("base_url") or ()),
             endpoints=tuple(arguments.get("provider") or ()),
+            prices=tuple(arguments.get("price") or ()),
             batches=split_list(arguments.get("batch"), "--batch") or (),
             seed=arguments.get("seed", 0),
             analyzer=arguments.get("analyzer", "auto"),
@@ -419,6 +421,7 @@ def make_table(
     return Roundtable(
         command_options.agents,
         providers=providers,
+        prices=_prices(command_options.prices),
         storage=storage,
         tools=_tools(command_options),
         approve_tools=approve_tools if command_options.approve_tools else None,
@@ -480,6 +483,20 @@ def _base_urls(base_urls: Sequence[str]) -> dict[str, str]:
             raise ConfigurationError(msg, hint="For example: --base-url compatible=http://127.0.0.1:8080/v1")
         urls[name.strip()] = url.strip()
     return urls
+
+
+def _prices(entries: Sequence[str]) -> dict[str, dict[str, str]]:
+    prices: dict[str, dict[str, str]] = {}
+    for text in entries:
+        name, _, amounts = (part.strip() for part in text.rpartition("="))
+        price = tuple(amount.strip() for amount in amounts.split(","))
+        if not name or len(price) != 2 or not all(price):
+            msg = f"--price takes PROVIDER:MODEL=INPUT,OUTPUT in US dollars per million tokens, not {text!r}"
+            raise ConfigurationError(msg, hint="For example: --price compatible:llama3=0.2,0.6")
+        if name in prices:
+            raise ConfigurationError(f"--price: {name!r} is given twice", hint="Give every model one price.")
+        prices[name] = dict(zip(("input", "output"), price, strict=True))
+    return prices
 
 
 def split_list(texts: Sequence[str] | None, option: str) -> tuple[str, ...] | None:

@@ -32,7 +32,6 @@ from roundtable.storage.locations import check_new
 from roundtable.storage.salvage import find_damage, salvage
 from roundtable.tools.search import search_provider
 from roundtable.types import SessionFilter
-from roundtable.vendors import VENDORS, vendors_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from roundtable.api.seats import Offer
     from roundtable.cli.context import CommandContext
 
 __all__ = ["Check", "run_checks", "save_readable"]
@@ -71,7 +71,8 @@ class Check:
 async def run_checks(context: CommandContext) -> ExitCode:
     """Check everything a debate needs, without network calls."""
     settings = context.settings
-    checks = [*_versions(), *_keys(context), *_addresses(settings), *_endpoints(context)]
+    offered = context.table.providers()  # loads the plugins whose keys are set
+    checks = [*_versions(), *_keys(context), *_addresses(context), *_endpoints(context)]
     checks += [*_proxies(settings), *_searches(settings)]
     checks += _programs(settings)
     checks.append(await anyio.to_thread.run_sync(_check_embedded, settings))
@@ -80,7 +81,7 @@ async def run_checks(context: CommandContext) -> ExitCode:
     checks.append(_waits(context))
     broken = any(check.state == "broken" for check in checks)
     if context.screen.as_json:
-        context.screen.data(_report(context, checks, broken=broken))
+        context.screen.data(_report(context, checks, offered, broken=broken))
     else:
         for check in checks:
             mark, style = MARKS[check.state]
@@ -92,7 +93,7 @@ async def run_checks(context: CommandContext) -> ExitCode:
     return ExitCode.USAGE if broken else ExitCode.OK
 
 
-def _report(context: CommandContext, checks: list[Check], *, broken: bool) -> JsonValue:
+def _report(context: CommandContext, checks: list[Check], offered: tuple[Offer, ...], *, broken: bool) -> JsonValue:
     return {
         "ready": not broken,
         "checks": [
@@ -102,7 +103,7 @@ def _report(context: CommandContext, checks: list[Check], *, broken: bool) -> Js
             "concurrency": context.table.gateway.concurrency,
             "callsPerMinute": {**_rates(context)},
         },
-        "offers": offer_data(context.table.providers()),
+        "offers": offer_data(offered),
     }
 
 
@@ -115,10 +116,10 @@ def _versions() -> Iterator[Check]:
 
 
 def _keys(context: CommandContext) -> Iterator[Check]:
-    for variables, vendors in vendors_by_key().items():
-        variable, first = variables[0], vendors[0].name
+    for variables, infos in context.table.catalog.providers_by_key().items():
+        variable, first = variables[0], infos[0].name
         is_set = any(map(context.settings.get, variables))
-        users = [vendor.name for vendor in vendors if vendor.name in context.table.catalog.providers]
+        users = [info.name for info in infos if info.name in context.table.catalog.providers]
         if not users:
             fix = f"Install a plugin that adds the provider {first}, or use another one."
             detail = f"{'set, but ' if is_set else 'not set; '}nothing here uses it: provider {first} is not available"
@@ -129,16 +130,18 @@ def _keys(context: CommandContext) -> Iterator[Check]:
             yield Check(f"key {variable}", "ok", f"set, used by {' and '.join(users)}; not tried")
 
 
-def _addresses(settings: Settings) -> Iterator[Check]:
-    # Two vendors may share a variable.
-    for variable in dict.fromkeys(vendor.base_url_env for vendor in VENDORS.values() if vendor.base_url_env):
+def _addresses(context: CommandContext) -> Iterator[Check]:
+    settings, infos = context.settings, context.table.catalog.provider_infos()
+    # Two providers may share a variable.
+    for variable in dict.fromkeys(info.base_url_env for info in infos if info.base_url_env):
         url = settings.get(variable)
         if url is None:
             continue
-        users = [vendor for vendor in VENDORS.values() if vendor.base_url_env == variable]
-        yield _address(settings, variable, url, [key for vendor in users for key in vendor.key_env])
-    if host := settings.ollama_host:
-        yield _address(settings, "OLLAMA_HOST", ollama_url(host), VENDORS["compatible"].key_env)
+        users = [info for info in infos if info.base_url_env == variable]
+        yield _address(settings, variable, url, [key for info in users for key in info.key_env])
+    for info in infos:
+        if info.host_env and (host := settings.get(info.host_env)):
+            yield _address(settings, info.host_env, ollama_url(host), info.key_env)
     if settings.compatible_base_url and not settings.compatible_model:
         fix = "Set ROUNDTABLE_MODEL to a model that the server has, or write --agents compatible:MODEL."
         yield Check("ROUNDTABLE_MODEL", "warning", "not set, though ROUNDTABLE_BASE_URL is", fix)

@@ -40,6 +40,7 @@ __all__ = [
     "Options",
     "Perspectives",
     "Port",
+    "Prices",
     "Providers",
     "Quiet",
     "Quorum",
@@ -84,6 +85,15 @@ Providers = Annotated[
         metavar="NAME=KIND,URL|FILE",
         help="A server as a provider of its own, such as box-a=compatible,http://127.0.0.1:8001/v1, or a TOML file "
         "with several; can be repeated.",
+    ),
+]
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        metavar="PROVIDER:MODEL=INPUT,OUTPUT",
+        help="Price of a model in US dollars per million tokens of input and of output, such as "
+        "compatible:llama3=0.2,0.6; PROVIDER:* stands for all other models of a provider. Can be repeated.",
     ),
 ]
 Batch = Annotated[

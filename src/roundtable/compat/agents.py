@@ -163,7 +163,6 @@ class PerplexityAgent(_VendorAgent):
     """
 
     vendor = "perplexity"
-    _cites_sources = True
 
     def __init__(
         self,
@@ -177,6 +176,7 @@ class PerplexityAgent(_VendorAgent):
         search_options: PerplexitySearchOptions | None = None,
     ) -> None:
         super().__init__(config, model, api_key=api_key, client=client, base_url=base_url, toolkit=toolkit)
+        self.cites_sources = True
         self._options = search_options or PerplexitySearchOptions()
         if search_options is not None or config.search is None:
             self.set_search(self._options.to_search())

@@ -14,7 +14,7 @@ from roundtable.logs import ROOT
 from roundtable.modes.registry import ModeRegistry
 from roundtable.settings import Settings
 from roundtable.types import AgentConfig
-from roundtable.vendors import VENDORS, display_name
+from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +154,9 @@ def create_default_agents(registry: AgentRegistry) -> tuple[Agent, ...]:
             continue
         model = registry.get_default_model(provider)
         agents.append(
-            registry.create_agent(AgentConfig(id=agent_id, name=display_name(provider), provider=provider, model=model))
+            registry.create_agent(
+                AgentConfig(id=agent_id, name=VENDORS[provider].label, provider=provider, model=model)
+            )
         )
     return tuple(agents)
 

@@ -12,12 +12,11 @@ import anyio.to_thread
 
 from roundtable._core.ledger import Amount, Ledger
 from roundtable.errors import BudgetExceeded, RoundtableError
-from roundtable.gateway.prices import FULL_PRICE, PROVIDERS_WITHOUT_TOKENS, sane_usage, to_usd, usage_of_failure
+from roundtable.gateway.prices import FULL_PRICE, sane_usage, to_usd, usage_of_failure
 from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of, keeps_deadline
 from roundtable.prompts import estimate_tokens
 from roundtable.types import ChatDelta, ChatResponse
 from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
-from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from roundtable._core.ledger import Ticket
     from roundtable.gateway.prices import PriceTable
     from roundtable.protocols import ChatModel
-    from roundtable.types import ChatRequest, Usage
+    from roundtable.types import ChatRequest, ProviderInfo, Usage
 
 __all__ = ["SEARCH_TOKENS", "SYNTHESIS", "MeteredModel", "ReservedModel", "prompt_tokens", "search_tokens"]
 
@@ -59,18 +58,17 @@ def prompt_tokens(request: ChatRequest) -> int:
     return total + (estimate_tokens(request.output_schema.to_json()) if request.output_schema else 0)
 
 
-def search_tokens(request: ChatRequest, provider: str) -> int:
+def search_tokens(request: ChatRequest, provider: ProviderInfo) -> int:
     """Return an upper estimate of the tokens that a provider's own searches add to the prompt.
 
     Example:
-        >>> from roundtable.types import ChatRequest, Message
+        >>> from roundtable.types import ChatRequest
+        >>> from roundtable.vendors import known_provider
         >>> search_request = ChatRequest(model="m", messages=(), search={"max_uses": 2})
-        >>> search_tokens(search_request, "anthropic"), search_tokens(search_request, "perplexity")
-        (20000, 0)
+        >>> [search_tokens(search_request, known_provider(name)) for name in ("anthropic", "perplexity")]
+        [20000, 0]
     """
-    vendor = VENDORS.get(provider)
-    is_billed = vendor is None or vendor.search_pages_billed
-    return request.search.max_uses * SEARCH_TOKENS if request.search and is_billed else 0
+    return request.search.max_uses * SEARCH_TOKENS if request.search and provider.search_pages_billed else 0
 
 
 class MeteredModel(WrappedModel):
@@ -104,6 +102,11 @@ class MeteredModel(WrappedModel):
         super().__init__(inner)
         self.prices = prices
         self.ledger: Ledger = ledger or Ledger()
+
+    @property
+    def provider_info(self) -> ProviderInfo:
+        """What the provider declares; for a named endpoint, what the provider declares that it was made from."""
+        return self.prices.provider(self.kind)
 
     @property
     def is_priced(self) -> bool:
@@ -177,13 +180,13 @@ class MeteredModel(WrappedModel):
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
         """Return the most that a call may consume, by an estimate of its prompt; with a price only if needed."""
         tokens_in, tokens_out = self.worst_tokens(request)
-        tokens_in += search_tokens(request, self.kind)
+        tokens_in += search_tokens(request, self.provider_info)
         cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
         return Amount(cost, tokens_in + tokens_out, 1)
 
     def worst_tokens(self, request: ChatRequest) -> tuple[int, int]:
-        """Return the most input and output tokens of a call; 0 if a person answers."""
-        return (0, 0) if self.provider in PROVIDERS_WITHOUT_TOKENS else (prompt_tokens(request), request.max_tokens)
+        """Return the most input and output tokens of a call; 0 if its provider counts no tokens."""
+        return (prompt_tokens(request), request.max_tokens) if self.provider_info.counts_tokens else (0, 0)
 
     def _worst_cost(self, request: ChatRequest, tokens_in: int, tokens_out: int) -> Decimal | None:
         cost_limit = cost_limit_of(self.inner)
@@ -287,7 +290,8 @@ class ReservedModel(WrappedModel):
             if self._ticket is not None:
                 self._ticket.settle()
             return response
-        usage = self._meter.priced(sane_usage(response.usage, self.provider), request, response)
+        usage = sane_usage(response.usage, counts_tokens=self._meter.provider_info.counts_tokens)
+        usage = self._meter.priced(usage, request, response)
         self._settle(usage)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 

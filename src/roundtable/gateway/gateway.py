@@ -8,7 +8,7 @@ import random
 from collections import Counter, deque
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 
@@ -24,12 +24,14 @@ from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBud
 from roundtable.gateway.wrapping import account_of, calls_at_once_of, default_rate_of, endpoint_of
 from roundtable.http.guard_public import masked_url
 from roundtable.types import Breaker
+from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from roundtable.protocols import ChatModel, SleepingClock
     from roundtable.types import ModelCall, RetryPolicy, WaitReason
+    from roundtable.types.providers import ProviderLookup
 
 __all__ = ["Gateway"]
 
@@ -77,6 +79,7 @@ class Gateway:
         retry: Retry rule for models that are guarded without their own policy.
         clock: Source of the time; also sleeps before retries.
         seed: Makes the random part of waits repeatable.
+        providers: What is known about providers; only the built-in ones are known by default.
 
     Example:
         >>> import anyio
@@ -95,6 +98,7 @@ class Gateway:
         retry: RetryRule | None = None,
         clock: SleepingClock | None = None,
         seed: int | None = None,
+        providers: ProviderLookup = known_provider,
     ) -> None:
         if concurrency < 1:
             raise ConfigurationError(f"concurrency must be at least 1, not {concurrency!r}")
@@ -103,6 +107,8 @@ class Gateway:
         self.retry: RetryRule = retry or RetryRule()
         self.clock: SleepingClock = clock or SystemClock()
         self.random: random.Random = random.Random(seed)
+        self.provider: Final = providers
+        """Function that returns what is known about a provider."""
         self._endpoint_states: dict[EndpointKey, EndpointState] = {}
         self._breakers: dict[tuple[str, str, str], CircuitBreaker] = {}
         self._budgets: dict[tuple[str, str, str], RetryBudget] = {}

@@ -554,7 +554,7 @@ class GuardedModel(WrappedModel):
                 provider=self.provider,
                 hint="This is a bug in the provider's code; report it to its authors.",
             )
-        usage = sane_usage(response.usage, self.provider)
+        usage = sane_usage(response.usage, counts_tokens=self.gateway.provider(self.kind).counts_tokens)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 
 

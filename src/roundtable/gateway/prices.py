@@ -4,70 +4,59 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from decimal import ROUND_UP, Decimal, InvalidOperation, localcontext
+from decimal import ROUND_UP, Decimal, localcontext
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from roundtable.errors import APITimeoutError, ConfigurationError
 from roundtable.gateway.retry import kind_of
 from roundtable.http.guard_public import is_loopback
-from roundtable.types import Usage
-from roundtable.vendors import VENDORS
+from roundtable.types import ModelPrice, Usage
+from roundtable.types.prices import FULL_PRICE
+from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from roundtable.errors import RoundtableError
+    from roundtable.types import ProviderInfo
+    from roundtable.types.prices import PriceAmount
+    from roundtable.types.providers import ProviderLookup
 
 __all__ = [
     "FULL_PRICE",
     "HALF_PRICE",
-    "PROVIDERS_WITHOUT_TOKENS",
     "ModelPrice",
     "PriceLike",
     "PriceTable",
     "sane_usage",
-    "searches_usd",
     "to_usd",
     "usage_of_failure",
 ]
 
 _log: logging.Logger = logging.getLogger(__name__)
 
-PROVIDERS_WITHOUT_TOKENS: Final = frozenset({"client", "human"})
-"""Providers whose calls consume no tokens that the library counts."""
-
-MILLION: Final = Decimal(1_000_000)
-FULL_PRICE: Final = Decimal(1)
 HALF_PRICE: Final = Decimal("0.5")
 SMALLEST_USD: Final = Decimal("1e-12")
 """Unit to which prices of calls are rounded up, in US dollars."""
 
-_UNBILLED: Final = frozenset({"client", "human", "local"})
-"""Providers without a bill: people, and models that run in this process or at a client."""
-_NO_VENDOR: Final = frozenset({"scripted", "replay", "command", "claude-cli", "codex-cli", "gemini-cli"})
-"""Built-in providers that are not vendors; they must not be mistaken for vendors with the same name."""
 
-_GROUNDED_ANSWER_USD: Final = Decimal("0.035")
-_OLD_GEMINI: Final = re.compile(r"gemini-[12](?:\D|$)")
-
-
-def sane_usage(usage: Usage, provider: str = "") -> Usage:
+def sane_usage(usage: Usage, *, counts_tokens: bool = True) -> Usage:
     """Correct usage so that it can be summed: no negative count, at least one call, and a finite price or no price.
-
-    Every model call consumes tokens, so a call without any tokens counts as unreported.
 
     Args:
         usage: Usage in a response.
-        provider: Provider of the response.
+        counts_tokens: Whether a call consumes tokens (see `ProviderInfo.counts_tokens`), so that a call without any
+            tokens counts as unreported.
 
     Example:
         >>> sane_usage(Usage(input_tokens=3)).calls
         1
-        >>> sane_usage(Usage(calls=1)).unreported_calls, sane_usage(Usage(calls=1), "human").unreported_calls
+        >>> (
+        ...     sane_usage(Usage(calls=1)).unreported_calls,
+        ...     sane_usage(Usage(calls=1), counts_tokens=False).unreported_calls,
+        ... )
         (1, 0)
     """
     cost = usage.cost_usd
@@ -81,7 +70,7 @@ def sane_usage(usage: Usage, provider: str = "") -> Usage:
         usage.searches,
         usage.unreported_calls,
     )
-    is_silent = usage.input_tokens <= 0 and usage.output_tokens <= 0 and provider not in PROVIDERS_WITHOUT_TOKENS
+    is_silent = usage.input_tokens <= 0 and usage.output_tokens <= 0 and counts_tokens
     if usage.calls >= 1 and min(counts) >= 0 and (cost is None or (math.isfinite(cost) and cost >= 0)):
         if not is_silent or usage.unreported_calls:
             return usage
@@ -119,88 +108,22 @@ def usage_of_failure(error: RoundtableError, *, begun: bool) -> Usage:
     return Usage()
 
 
-_Amount: TypeAlias = "Decimal | float | str"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelPrice:
-    """Price of one model, in US dollars per million tokens. Numbers are converted to exact decimals.
-
-    Cached tokens are part of the input, and reasoning tokens are part of the output. Without a price of their own, they
-    cost as much as the other tokens.
-
-    Raises:
-        ConfigurationError: A price is negative or not a number.
-
-    Example:
-        >>> price = ModelPrice(input=3, output=15, cache_read="0.3")
-        >>> price.cost(Usage(input_tokens=1000, cache_read_tokens=400, output_tokens=100, calls=1))
-        Decimal('0.00342')
-    """
-
-    input: _Amount
-    """Price of a million tokens of input."""
-    output: _Amount
-    """Price of a million tokens of output."""
-    cache_read: _Amount | None = None
-    """Price of a million tokens of input that a cache provides."""
-    cache_write: _Amount | None = None
-    """Price of a million tokens of input that are written to a cache."""
-    long_cache_write: _Amount | None = None
-    """Price of a million tokens of input that a cache keeps for an hour; when left out, `cache_write`."""
-    reasoning: _Amount | None = None
-    """Price of a million tokens of reasoning."""
-    per_call: _Amount = 0
-    """Price of one call, in addition to its tokens."""
-    per_search: _Amount | None = None
-    """Price of one web search that the provider makes itself; when left out, the list price, if it is known."""
-
-    def __post_init__(self) -> None:
-        """Convert the prices to decimals."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                object.__setattr__(self, field.name, _parse_price(field.name, value))
-
-    def cost(self, usage: Usage, share: Decimal = FULL_PRICE) -> Decimal:
-        """Return the exact price of calls in US dollars.
-
-        Args:
-            usage: Usage of the calls.
-            share: Share of the price of tokens that is charged, such as 0.5 in a batch.
-        """
-        read, write, reasoning = usage.cache_read_tokens, usage.cache_write_tokens, usage.reasoning_tokens
-        write_long = min(write, usage.long_cache_write_tokens)
-        plain_in = max(0, usage.input_tokens - read - write)
-        plain_out = max(0, usage.output_tokens - reasoning)
-        write_price = self.input if self.cache_write is None else self.cache_write
-        parts = (
-            (plain_in, self.input),
-            (read, self.input if self.cache_read is None else self.cache_read),
-            (write - write_long, write_price),
-            (write_long, write_price if self.long_cache_write is None else self.long_cache_write),
-            (plain_out, self.output),
-            (reasoning, self.output if self.reasoning is None else self.reasoning),
-        )
-        tokens = sum((Decimal(count) * Decimal(price) for count, price in parts), Decimal(0))
-        searches = Decimal(usage.searches) * Decimal(self.per_search or 0)
-        return share * tokens / MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call) + searches
-
-
-PriceLike: TypeAlias = "ModelPrice | Mapping[str, _Amount]"
+PriceLike: TypeAlias = "ModelPrice | Mapping[str, PriceAmount]"
 """A price, or its fields as a mapping."""
 
 
 class PriceTable:
     """Prices of models by `provider:model`.
 
-    The caller's prices have priority; `provider:*` applies to all other models of a provider. Next comes the table in
-    the package `genai-prices`, if it is installed (extra `prices`). The embedded model costs nothing. A server on this
-    machine is not a vendor, so its models have prices only if the caller states them.
+    The caller's prices have priority; `provider:*` applies to all other models of a provider. Next come the prices that
+    a provider declares (`ProviderInfo.prices`), and then the table in the package `genai-prices`, if it is installed
+    (extra `prices`). The embedded model costs nothing. A server on this machine is not a vendor, so its models have
+    prices only if the caller or the provider states them.
 
     Args:
         stated: The caller's prices.
         packaged: Whether to use the packaged table.
+        providers: What is known about providers; only the built-in ones are known by default.
 
     Raises:
         ConfigurationError: A name is not a `provider:model`, or a price is not valid.
@@ -213,7 +136,13 @@ class PriceTable:
         True
     """
 
-    def __init__(self, stated: Mapping[str, PriceLike] | None = None, *, packaged: bool = True) -> None:
+    def __init__(
+        self,
+        stated: Mapping[str, PriceLike] | None = None,
+        *,
+        packaged: bool = True,
+        providers: ProviderLookup = known_provider,
+    ) -> None:
         if stated is not None and not isinstance(stated, Mapping):
             raise ConfigurationError(
                 f"prices must be a mapping from 'provider:model' to prices, not {stated!r}",
@@ -221,6 +150,8 @@ class PriceTable:
             )
         self._stated = {_split_name(name): _model_price(name, price) for name, price in (stated or {}).items()}
         self._packaged = packaged
+        self.provider: Final = providers
+        """Function that returns what is known about a provider."""
         self._library: ModuleType | None = None
         self._loaded = False
 
@@ -245,7 +176,8 @@ class PriceTable:
 
     def can_skip_load(self, provider: str, endpoint: str = "") -> bool:
         """Check whether the prices of a provider at an address are known without loading the packaged table."""
-        return not self._packaged or self._loaded or provider in _UNBILLED or _has_no_vendor(provider, endpoint)
+        info = self.provider(provider)
+        return not self._packaged or self._loaded or info.billing == "free" or _has_no_vendor(info, endpoint)
 
     def cost(
         self,
@@ -267,15 +199,16 @@ class PriceTable:
             share: Share of the price of tokens that is charged, such as 0.5 in a batch.
             listed: Whether the list price applies; if not, only prices that the caller states count.
         """
-        stated = self._stated_price(provider, model)
+        info = self.provider(provider)
+        stated = self._stated_price(provider, model) or (info.price_of(model) if listed else None)
         if stated is not None:
-            searches = searches_usd(provider, model, usage) if stated.per_search is None else 0
+            searches = info.search_cost(model, usage) if stated.per_search is None else 0
             return _rounded(stated.cost(usage, share) + (searches or 0))
-        if provider in _UNBILLED:
+        if info.billing == "free":
             return Decimal(0)
         if not listed:
             return None
-        tokens, searches = self._packaged_cost(provider, model, usage, endpoint), searches_usd(provider, model, usage)
+        tokens, searches = self._packaged_cost(info, model, usage, endpoint), info.search_cost(model, usage)
         return None if tokens is None or searches is None else _rounded(tokens * share + searches)
 
     def saved(self, provider: str, model: str, usage: Usage, share: Decimal, *, endpoint: str = "") -> Decimal | None:
@@ -309,7 +242,7 @@ class PriceTable:
         """Return the most that one call with these tokens and searches may cost; `None` if that is unknown."""
         plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens, searches=searches, calls=1)
         writes = [{}, {"cache_write_tokens": input_tokens}]
-        stated = self._stated_price(provider, model)
+        stated = self._stated_price(provider, model) or self.provider(provider).price_of(model)
         if stated is not None and stated.long_cache_write is not None:
             # Without a stated price, the short cache counts: only that one is used unless the caller requests more.
             writes.append({"cache_write_tokens": input_tokens, "long_cache_write_tokens": input_tokens})
@@ -326,15 +259,14 @@ class PriceTable:
     def _stated_price(self, provider: str, model: str) -> ModelPrice | None:
         return self._stated.get((provider, model)) or self._stated.get((provider, "*"))
 
-    def _packaged_cost(self, provider: str, model: str, usage: Usage, endpoint: str) -> Decimal | None:
-        if _has_no_vendor(provider, endpoint):
+    def _packaged_cost(self, info: ProviderInfo, model: str, usage: Usage, endpoint: str) -> Decimal | None:
+        if _has_no_vendor(info, endpoint):
             return None
         library = self.load()
         if library is None or not model:
             return None
-        row = VENDORS.get(provider)
-        listed_as = provider if row is None else row.price_table or provider
-        vendor = {"provider_api_url": endpoint} if provider == "compatible" else {"provider_id": listed_as}
+        by_address = info.billing == "by_address"
+        vendor = {"provider_api_url": endpoint} if by_address else {"provider_id": info.price_table or info.name}
         long_writes = usage.long_cache_write_tokens
         counts = library.Usage(
             input_tokens=usage.input_tokens,
@@ -347,29 +279,10 @@ class PriceTable:
             price = library.calc_price(counts, model_ref=model, **vendor).total_price
         except (LookupError, ValueError) as error:
             # The model is not in the table, or the counts contradict each other.
-            _log.debug("no price for %s:%s: %s", provider, model, error)
+            _log.debug("no price for %s:%s: %s", info.name, model, error)
             return None
         # The price already includes the fee per call once.
         return _rounded(Decimal(price))
-
-
-def searches_usd(provider: str, model: str, usage: Usage) -> Decimal | None:
-    """Return the list price of searches that a provider made itself, in US dollars; `None` if it is unknown.
-
-    See https://claude.com/pricing, https://platform.openai.com/docs/pricing and https://ai.google.dev/gemini-api/docs/pricing;
-    free allowances of accounts are ignored. Perplexity includes searches in the price of its calls.
-
-    Example:
-        >>> searches_usd("anthropic", "claude-sonnet-4-5", Usage(searches=3, calls=1))
-        Decimal('0.030')
-    """
-    if not usage.searches:
-        return Decimal(0)
-    if provider == "google" and (_OLD_GEMINI.search(model) or "gemini-" not in model):
-        # Up to Gemini 2.5, each answer based on searches is billed once, whatever the number of searches.
-        return _GROUNDED_ANSWER_USD * min(usage.searches, max(1, usage.calls))
-    price = None if (row := VENDORS.get(provider)) is None else row.search_usd
-    return None if price is None else price * usage.searches
 
 
 def to_usd(amount: Decimal | None) -> float | None:
@@ -383,9 +296,9 @@ def _rounded(amount: Decimal) -> Decimal:
         return amount.quantize(SMALLEST_USD, rounding=ROUND_UP).normalize() + 0
 
 
-def _has_no_vendor(provider: str, endpoint: str) -> bool:
+def _has_no_vendor(info: ProviderInfo, endpoint: str) -> bool:
     """Check whether a provider at an address is not a vendor, so that the packaged table cannot apply."""
-    return provider in _NO_VENDOR or _is_local(endpoint) or (provider == "compatible" and not endpoint)
+    return info.billing == "unlisted" or _is_local(endpoint) or (info.billing == "by_address" and not endpoint)
 
 
 def _is_local(endpoint: str) -> bool:
@@ -410,15 +323,3 @@ def _model_price(name: str, price: object) -> ModelPrice:
         return ModelPrice(**price)
     except TypeError as error:
         raise ConfigurationError(f"the price of {name!r} cannot be read: {error}", hint=hint) from error
-
-
-def _parse_price(field: str, value: object) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
-        raise ConfigurationError(f"the price {field!r} must be a number, not {value!r}")
-    try:
-        price = Decimal(str(value))
-    except InvalidOperation:
-        raise ConfigurationError(f"the price {field!r} must be a number, not {value!r}") from None
-    if not price.is_finite() or price < 0:
-        raise ConfigurationError(f"the price {field!r} must be a finite number of at least 0, not {value!r}")
-    return price

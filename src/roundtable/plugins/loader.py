@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import re
 import sys
 import threading
 import time
@@ -213,6 +214,25 @@ class LoadedPlugins:
             if plugin.name not in self._reports
         ]
         return (*self._reports.values(), *unloaded)
+
+    def load_for_keys(self, settings: Settings) -> None:
+        """Load each idle plugin whose key is set: the variable is the name of its entry point with `_API_KEY`.
+
+        So the key of a provider is enough for a debate that names no agents. An entry point `acme-ai` needs
+        `ACME_AI_API_KEY`. Errors of plugins are in the reports.
+
+        Args:
+            settings: Settings from the environment.
+
+        Raises:
+            PluginError: A plugin fails, and `strict` is on.
+        """
+        if self.chosen.installed != "asked":
+            return
+        for plugin in self.installed:
+            variables = [re.sub("[^A-Z0-9]", "_", f"{name}_API_KEY".upper()) for name in plugin.called]
+            if any(map(settings.get, variables)) and self.chosen.allows(plugin.name, plugin.called):
+                self._load(plugin)
 
     def is_loaded(self, source: str) -> bool:
         """Check whether this table has tried to load a plugin; `source` is the name of its distribution."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeAlias
 
 from roundtable._core.registry import Registry
 from roundtable.errors import ConfigurationError
+from roundtable.types import ProviderInfo
+from roundtable.vendors import VENDORS, known_provider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -252,6 +254,38 @@ class Catalog:
     """Observers."""
     commands: Registry[Command] = field(default_factory=lambda: Registry("command"))
     """Commands of the command line."""
+
+    def provider_info(self, name: str) -> ProviderInfo:
+        """Return what a provider declares about itself; an unknown provider, or one that declares nothing, has a name.
+
+        Example:
+            >>> Catalog().provider_info("acme").label
+            'acme'
+        """
+        # `in` asks only what is registered; a lookup would load a plugin for a model that merely has this provider.
+        info: object = getattr(self.providers.get(name), "info", None) if name in self.providers else None
+        return info if isinstance(info, ProviderInfo) else known_provider(name)
+
+    def provider_infos(self) -> tuple[ProviderInfo, ...]:
+        """Return what all providers declare, without named endpoints.
+
+        The built-in vendors come first, even if their provider is not registered; then the others as they were added.
+        """
+        infos = map(self.provider_info, dict.fromkeys((*VENDORS, *self.providers.names())))
+        return tuple(info for info in infos if info.kind is None)
+
+    def providers_by_key(self) -> dict[tuple[str, ...], tuple[ProviderInfo, ...]]:
+        """Group what providers declare by the variables of their key; providers without a key are left out.
+
+        Example:
+            >>> [info.name for info in Catalog().providers_by_key()["OPENAI_API_KEY",]]
+            ['openai', 'openai-chat']
+        """
+        groups: dict[tuple[str, ...], tuple[ProviderInfo, ...]] = {}
+        for info in self.provider_infos():
+            if info.key_env:
+                groups[info.key_env] = (*groups.get(info.key_env, ()), info)
+        return groups
 
     def registries(self) -> dict[str, Registry[object]]:
         """Return all registries; the keys are the names of the kinds, as in `Host.capabilities`."""

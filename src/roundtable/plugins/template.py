@@ -55,8 +55,8 @@ KINDS: Final[dict[str, _Kind]] = {
     "provider": _Kind(
         "providers",
         "ProviderRegistrar",
-        "make_model",
-        '"$name", make_model, summary="Says tea or coffee."',
+        "${Name}Provider",
+        '"$name", ${Name}Provider(), summary="Says tea or coffee."',
         "the provider `$name`, with the models `$name:plain` and `$name:bold`",
         found='assert "$name" in loaded.catalog.providers',
     ),

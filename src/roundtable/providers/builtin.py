@@ -14,7 +14,7 @@ from roundtable.gateway import Gateway
 from roundtable.providers.spec import ProviderEntry, ProviderSpec, split_model_name
 from roundtable.settings import Settings
 from roundtable.types import ProviderConfig, SearchProfile
-from roundtable.vendors import VENDORS, ModelApi, Vendor
+from roundtable.vendors import VENDORS, WITHOUT_HTTP, ModelApi, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,38 +22,25 @@ if TYPE_CHECKING:
     from roundtable.gateway import StreamingModel
     from roundtable.providers.chat_servers import ChatServer
     from roundtable.providers.spec import Dialect
-    from roundtable.types import RetryPolicy
+    from roundtable.types import ProviderInfo, RetryPolicy
 
 __all__ = ["BUILTIN_SPECS", "DeferredProvider", "builtin_providers", "chat_model", "provider_modules"]
 
 _Factory: TypeAlias = "Callable[[str | None, ProviderConfig, Settings], StreamingModel]"
 _ROUTER_SEARCH: Final = SearchProfile(by_default=False, takes=("max_uses",))
 
-_COMMAND: Final = "The program {!r} on this machine, which uses its own login."
-_WITHOUT_HTTP: Final = {
-    "local": ("local", "LocalProvider", "A small model inside this process, without a key or a network."),
-    "claude-cli": ("command", "CLAUDE", _COMMAND.format("claude")),
-    "codex-cli": ("command", "CODEX", _COMMAND.format("codex")),
-    "gemini-cli": ("command", "GEMINI", _COMMAND.format("gemini")),
-    "command": (
-        "command",
-        "",
-        "Any program that reads a question and writes an answer: 'command:mytool'.",
-    ),
-    "client": (
-        "mcp_client",
-        "ClientProvider",
-        "The model of the MCP client that starts the debate; 'client:NAME' distinguishes several.",
-    ),
-    "human": (
-        "human",
-        "HumanProvider",
-        "A person, asked at this terminal by a command; 'human:NAME' distinguishes several.",
-    ),
-    "replay": ("cassette", "ReplayProvider", "The recorded answers of a cassette, without a network."),
-    "scripted": ("scripted", "ScriptedProvider", "Answers from a JSON file, for tests and demonstrations."),
+_HOMES: Final = {
+    "local": ("local", "LocalProvider"),
+    "claude-cli": ("command", "CLAUDE"),
+    "codex-cli": ("command", "CODEX"),
+    "gemini-cli": ("command", "GEMINI"),
+    "command": ("command", ""),
+    "client": ("mcp_client", "ClientProvider"),
+    "human": ("human", "HumanProvider"),
+    "replay": ("cassette", "ReplayProvider"),
+    "scripted": ("scripted", "ScriptedProvider"),
 }
-"""Module, factory and description of each provider without HTTP; a program has its profile in place of a factory."""
+"""Module and factory of each provider without HTTP; a program has its profile in place of a factory."""
 
 
 class DeferredProvider:
@@ -62,26 +49,21 @@ class DeferredProvider:
     Its other attributes, such as `default_rate`, are those of the loaded factory.
 
     Args:
-        name: Name of the provider.
+        info: What the provider declares about itself.
         load: Loads and creates the factory.
     """
 
-    def __init__(self, name: str, load: Callable[[], _Factory]) -> None:
-        self._name = name
+    def __init__(self, info: ProviderInfo, load: Callable[[], _Factory]) -> None:
+        self.info = info
         self._create = load
 
     def __repr__(self) -> str:
-        return f"DeferredProvider({self._name!r})"
+        return f"DeferredProvider({self.info.name!r})"
 
     @cached_property
     def loaded(self) -> _Factory:
         """The factory."""
         return self._create()
-
-    @property
-    def api(self) -> ModelApi | None:
-        """The row of the vendor in `VENDORS`; `None` for a provider without an API."""
-        return VENDORS.get(self._name)
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> StreamingModel:
         """Create a model.
@@ -200,7 +182,7 @@ def builtin_providers() -> tuple[ProviderEntry, ...]:
     """
     return (
         *(ProviderEntry(name, _over_http(BUILTIN_SPECS, name), vendor.summary) for name, vendor in VENDORS.items()),
-        *(ProviderEntry(name, _without_http(name), summary) for name, (*_, summary) in _WITHOUT_HTTP.items()),
+        *(ProviderEntry(name, _without_http(info), info.summary) for name, info in WITHOUT_HTTP.items()),
     )
 
 
@@ -215,8 +197,8 @@ def provider_modules(names: Iterable[str]) -> tuple[str, ...]:
     """
     homes = set[str]()
     for name in names:
-        if name in _WITHOUT_HTTP:
-            homes.add(_WITHOUT_HTTP[name][0])
+        if name in _HOMES:
+            homes.add(_HOMES[name][0])
         elif name in VENDORS:
             homes |= {VENDORS[name].wire.replace("-", "_"), "http_provider"}
     retries = ("tenacity",) if "http_provider" in homes else ()
@@ -229,18 +211,19 @@ def _over_http(specs: Mapping[str, ProviderSpec], name: str) -> DeferredProvider
 
         return HttpProvider(specs[name])
 
-    return DeferredProvider(name, load)
+    # The specification of a vendor imports its wire format, so its row is used as long as nothing is called.
+    return DeferredProvider(VENDORS[name] if specs is BUILTIN_SPECS else specs[name], load)
 
 
-def _without_http(name: str) -> DeferredProvider:
+def _without_http(info: ProviderInfo) -> DeferredProvider:
     def load() -> _Factory:
-        home, attribute, _ = _WITHOUT_HTTP[name]
+        home, attribute = _HOMES[info.name]
         module = import_module(f"roundtable.providers.{home}")
         if home == "command":
             return cast("_Factory", module.CommandProvider(getattr(module, attribute) if attribute else None))
         return cast("_Factory", getattr(module, attribute)())
 
-    return DeferredProvider(name, load)
+    return DeferredProvider(info, load)
 
 
 def chat_model(
@@ -311,7 +294,7 @@ def _endpoint(name: str, kind: str, specs: Mapping[str, ProviderSpec]) -> Deferr
     Raises:
         ConfigurationError: The name is taken, or its kind is not an HTTP provider.
     """
-    if name in specs or name in _WITHOUT_HTTP:
+    if name in specs or name in WITHOUT_HTTP:
         msg = f"{name!r} is a provider already, so it cannot be an endpoint with kind={kind!r}"
         raise ConfigurationError(msg, hint="Choose another name for the endpoint, or leave out kind.")
     if kind not in specs:
@@ -325,6 +308,6 @@ def _factories(specs: Mapping[str, ProviderSpec]) -> Registry[DeferredProvider]:
     factories = Registry[DeferredProvider]("provider")
     for name in specs:
         factories.add(name, _over_http(specs, name))
-    for name in _WITHOUT_HTTP:
-        factories.add(name, _without_http(name))
+    for name, info in WITHOUT_HTTP.items():
+        factories.add(name, _without_http(info))
     return factories

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.spec import ProviderSpec
     from roundtable.settings import Settings
-    from roundtable.types import BatchOptions, ProviderConfig
+    from roundtable.types import BatchOptions, ProviderConfig, ProviderInfo
     from roundtable.types.agents import InputKind
 
 __all__ = ["HttpProvider", "ollama_url"]
@@ -50,6 +50,11 @@ class HttpProvider:
 
     def __repr__(self) -> str:
         return f"HttpProvider({self.spec.name!r})"
+
+    @property
+    def info(self) -> ProviderInfo:
+        """What the provider declares about itself."""
+        return self.spec
 
     def default_rate(self, config: ProviderConfig, settings: Settings) -> float | None:
         """Return the default rate limit of calls with a configuration, in calls per minute; `None` if it has none."""

@@ -96,8 +96,6 @@ class ProviderSpec(ModelApi):
     """Variants by the name of a server, for a dialect that several vendors speak."""
     variant_at: Callable[[str], str | None] | None = None
     """Function that returns the name among `variants` for a server's address; `None` for an unknown server."""
-    kind: str | None = None
-    """Provider that this named endpoint was made from; `None` for other providers."""
 
     def named(self, name: str) -> ProviderSpec:
         """Return this provider as a named endpoint: another server or account with the same API.
@@ -118,6 +116,7 @@ class ProviderSpec(ModelApi):
             self,
             name=name,
             kind=self.kind or self.name,
+            display_name="",
             dialect=dialect,
             key_env=(endpoint_key(name),),
             base_url_env=None,
@@ -130,8 +129,10 @@ class ProviderSpec(ModelApi):
 class ProviderFactory(Protocol):
     """Function that creates the models of one provider; large imports must wait until its first call.
 
-    A factory may also have `async aclose()`, to release the resources that its models share; and `named(name)`, which
-    returns the factory of a named endpoint with the same API (see `ProviderConfig.kind`).
+    A factory may also have `info`, a `ProviderInfo`: with it, the provider is used by debates that name no agents when
+    its key is set, is listed by `roundtable agents` and `roundtable doctor`, and its calls have prices. It may have
+    `async aclose()`, to release the resources that its models share; and `named(name)`, which returns the factory of a
+    named endpoint with the same API (see `ProviderConfig.kind`).
     """
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings, /) -> ChatModel:

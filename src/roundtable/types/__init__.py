@@ -198,6 +198,8 @@ if TYPE_CHECKING:
         TurnSpec,
         Visible,
     )
+    from roundtable.types.prices import ModelPrice
+    from roundtable.types.providers import ProviderInfo
     from roundtable.types.storage import (
         Lease,
         Owner,
@@ -313,6 +315,7 @@ __all__ = [
     "MetadataLayer",
     "ModeName",
     "ModelCall",
+    "ModelPrice",
     "ModelProfile",
     "Motion",
     "NativeContent",
@@ -330,6 +333,7 @@ __all__ = [
     "PlanAnswer",
     "PluginUse",
     "ProviderConfig",
+    "ProviderInfo",
     "ProviderWait",
     "RankingAnswer",
     "RateLimit",
@@ -417,6 +421,8 @@ _NAMES = {
         "PairReading SynthesisResult VoteReport"
     ),
     "budget": "AgentEstimate Budget Estimate",
+    "prices": "ModelPrice",
+    "providers": "ProviderInfo",
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "
         "DebateRecord DebateStatus ErrorInfo ExitCriteria ExitReason ExitResult FailedTurn "

@@ -471,7 +471,8 @@ class SearchProfile(Value):
     by_default: bool = True
     """Whether `search="auto"` uses this search; if not, only explicit options turn it on."""
     built_in: bool = False
-    """Whether the model searches by default, so that a request must turn the search off."""
+    """Whether the model searches by default, so that a request must turn the search off. Debaters with such
+    a model search by default, and their prompts ask for sources."""
     takes: tuple[str, ...] = ()
     """Names of the supported options of `NativeSearch`."""
     one_list: bool = False

@@ -1,0 +1,115 @@
+"""What a provider declares about itself: its keys, addresses, default models and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from roundtable.types.chat import Usage
+    from roundtable.types.prices import ModelPrice
+
+__all__ = ["Billing", "ProviderInfo", "ProviderLookup", "SearchCost"]
+
+Billing: TypeAlias = Literal["by_name", "by_address", "unlisted", "free"]
+"""Which list prices apply if nobody states a price.
+
+- `by_name`: those of the vendor with this name in the packaged table.
+- `by_address`: those of the vendor at the address of the calls.
+- `unlisted`: none, so the cost is unknown.
+- `free`: calls cost nothing.
+"""
+
+SearchCost: TypeAlias = "Callable[[str, Usage], Decimal | None]"
+"""Function that returns the list price of searches in US dollars, from the model and the usage; `None` if unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderInfo:
+    """What the library must know about a provider before and besides its models.
+
+    Default agents, `roundtable agents`, `roundtable doctor`, prices and budgets use it. A provider declares it in the
+    attribute `info` of its factory. Each field has a default, so state what applies.
+
+    Example:
+        >>> from roundtable.types import ModelPrice
+        >>> info = ProviderInfo(
+        ...     name="acme",
+        ...     key_env=("ACME_API_KEY",),
+        ...     default_model="acme-large",
+        ...     prices={"acme-large": ModelPrice(input=2, output="8.5")},
+        ... )
+        >>> info.label, info.price_of("acme-large").output, info.price_of("acme-small")
+        ('acme', Decimal('8.5'), None)
+    """
+
+    name: str
+    """Name that selects the provider, as in `name:model`."""
+    kind: str | None = None
+    """Provider that this named endpoint was made from; `None` for other providers."""
+    display_name: str = ""
+    """Name shown to people; `name` if empty."""
+    summary: str = ""
+    """Description in one line."""
+    base_url: str | None = None
+    """Root of the API, in the vendor's own convention; `None` if the user must name it, or if there is none."""
+    base_url_env: str | None = None
+    """Environment variable that replaces `base_url`."""
+    host_env: str | None = None
+    """Environment variable with the host of a local server, in Ollama's format; used when no address is set. If no
+    model is named, the first model that this server lists is used."""
+    key_env: tuple[str, ...] = ()
+    """Environment variables of the key; the first one that is set wins. If one is set and `key_required` is true, the
+    provider is used by debates that name no agents."""
+    key_required: bool = True
+    """Whether calls need a key."""
+    default_model: str | None = None
+    """Model used when no model is named; `None` if the user must name one."""
+    model_env: str | None = None
+    """Environment variable of the default model."""
+    light_model: str | None = None
+    """Small model for summaries and analysis; if there is none, the default model is used."""
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict)
+    """Prices by model id; `"*"` is the price of all other models. Prices of the user win, and these win over the
+    packaged table."""
+    billing: Billing = "by_name"
+    """Which list prices apply to models without a price in `prices`."""
+    price_table: str | None = None
+    """Vendor whose list prices apply, by its name in the packaged table; `name` if `None`."""
+    search_usd: Decimal | SearchCost | None = None
+    """List price of one search that the provider makes itself, in US dollars; or a function for prices that depend on
+    the model; `None` if it is unknown."""
+    search_pages_billed: bool = True
+    """Whether the pages that a search finds are billed as input tokens."""
+    counts_tokens: bool = True
+    """Whether calls consume tokens; not so for a person, or for a model that somebody else runs and pays for."""
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return self.display_name or self.name
+
+    def price_of(self, model: str) -> ModelPrice | None:
+        """Return the declared price of a model; `None` if there is none."""
+        return self.prices.get(model) or self.prices.get("*")
+
+    def search_cost(self, model: str, usage: Usage) -> Decimal | None:
+        """Return the list price in US dollars of the searches that the provider made itself; `None` if it is unknown.
+
+        Example:
+            >>> from roundtable.types import Usage
+            >>> usage = Usage(searches=3, calls=1)
+            >>> ProviderInfo(name="acme", search_usd=Decimal("0.01")).search_cost("acme-large", usage)
+            Decimal('0.03')
+        """
+        if not usage.searches:
+            return Decimal(0)
+        if callable(self.search_usd):
+            return self.search_usd(model, usage)
+        return None if self.search_usd is None else self.search_usd * usage.searches
+
+
+ProviderLookup: TypeAlias = Callable[[str], ProviderInfo]
+"""Function that returns what is known about a provider, from its name; it knows at least the name."""

@@ -1,0 +1,300 @@
+"""A provider of a plugin is used as the built-in ones are: default agents, keys, prices, budgets, search, batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.kit import as_process, said
+from plugin_kit import Site, site
+
+from roundtable import Budget, Roundtable, hookimpl
+from roundtable.errors import BudgetExceeded, ConfigurationError, PluginError
+from roundtable.plugins import Catalog, Plugins, ProviderRegistrar, load_plugins
+from roundtable.providers import HttpProvider, ProviderSpec
+from roundtable.providers.openai_responses import OpenAIResponses
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.settings import Settings
+from roundtable.testing import VendorServer
+from roundtable.types import (
+    ChatDelta,
+    ChatRequest,
+    ChatResponse,
+    ModelPrice,
+    ModelProfile,
+    ProviderConfig,
+    ProviderInfo,
+    SearchProfile,
+    Usage,
+)
+
+__all__ = ["site"]
+
+pytestmark = pytest.mark.anyio
+
+NORRSKEN = """
+from decimal import Decimal
+
+from roundtable import hookimpl
+from roundtable.providers import HttpProvider, ProviderSpec
+from roundtable.providers.openai_responses import OpenAIResponses
+from roundtable.types import ModelPrice, ModelProfile, SearchProfile
+
+SPEC = ProviderSpec(
+    name="norrsken",
+    display_name="Norrsken",
+    dialect=OpenAIResponses("norrsken"),
+    base_url="https://api.norrsken.example/v1",
+    base_url_env="NORRSKEN_BASE_URL",
+    key_env=("NORRSKEN_API_KEY",),
+    default_model="aurora-2",
+    light_model="aurora-2-light",
+    profile=ModelProfile(structured_output=True, streams=True, search=SearchProfile(takes=("max_uses",))),
+    prices={"aurora-2": ModelPrice(input=2, output=10), "*": ModelPrice(input=1, output=4)},
+    search_usd=Decimal("0.02"),
+    batch_api="openai",
+)
+
+
+@hookimpl
+def roundtable_register_providers(registrar, host):
+    registrar.add("norrsken", HttpProvider(SPEC), summary="Models of Norrsken.")
+"""
+
+
+class Quiet:
+    """A model without a network, whose calls cost nothing and count no tokens."""
+
+    provider = "quiet"
+    profile = ModelProfile()
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return ChatResponse(
+            text='{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.9}', usage=Usage(calls=1)
+        )
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
+        yield await self.complete(request)
+
+    async def aclose(self) -> None:
+        pass
+
+
+class QuietProvider:
+    info = ProviderInfo(
+        name="quiet",
+        display_name="Quiet",
+        key_env=("QUIET_KEY",),
+        default_model="hush",
+        billing="free",
+        counts_tokens=False,
+    )
+
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> Quiet:
+        return Quiet(model or "none")
+
+
+class QuietPlugin:
+    @hookimpl
+    def roundtable_register_providers(self, registrar: ProviderRegistrar) -> None:
+        registrar.add("quiet", QuietProvider(), summary="Says little.")
+
+
+def norrsken(server: VendorServer, **more: str) -> Settings:
+    return Settings.from_env({"NORRSKEN_API_KEY": "nk-canary-123456", "NORRSKEN_BASE_URL": server.url, **more})
+
+
+async def test_the_key_of_an_installed_provider_is_enough_for_a_debate(site: Site) -> None:
+    site.install("roundtable-norrsken", NORRSKEN)
+    with VendorServer("openai", lambda _seen: said("Tea")) as server:
+        async with Roundtable(settings=norrsken(server), storage="memory://") as table:
+            assert [(offer.provider, offer.because) for offer in table.providers()[:1]] == [
+                ("norrsken", "NORRSKEN_API_KEY is set")
+            ]
+            result = await table.debate("Tea or milk?", rounds=1)
+    assert result.answer == "Tea"
+    assert {agent.provider for agent in result.agents} == {"norrsken"}
+    assert {seen.json["model"] for seen in server.seen} == {"aurora-2"}
+    assert all(seen.headers["authorization"] == "Bearer nk-canary-123456" for seen in server.seen)
+
+
+async def test_without_its_key_an_installed_provider_is_not_loaded(site: Site) -> None:
+    module = site.install("roundtable-norrsken", "raise RuntimeError('imported')")
+    async with Roundtable(settings=Settings.from_env({}), storage="memory://") as table:
+        assert "norrsken" not in [offer.provider for offer in table.providers()]
+        assert [(report.name, report.stage) for report in table.plugin_reports()] == [("roundtable-norrsken", "idle")]
+    assert module not in __import__("sys").modules
+
+
+async def test_a_disabled_provider_is_not_loaded_for_its_key(site: Site) -> None:
+    site.install("roundtable-norrsken", "raise RuntimeError('imported')")
+    settings = Settings.from_env({"NORRSKEN_API_KEY": "nk", "ROUNDTABLE_DISABLE_PLUGINS": "norrsken"})
+    for plugins in (None, Plugins.none()):
+        async with Roundtable(settings=settings, plugins=plugins, storage="memory://") as table:
+            assert "norrsken" not in [offer.provider for offer in table.providers()]
+
+
+async def test_a_provider_that_fails_to_load_for_its_key_leaves_the_others(site: Site) -> None:
+    site.install("roundtable-norrsken", "raise RuntimeError('imported')")
+    settings = Settings.from_env({"NORRSKEN_API_KEY": "nk", "OPENAI_API_KEY": "sk-1"})
+    async with Roundtable(settings=settings, storage="memory://") as table:
+        assert [offer.provider for offer in table.providers()] == ["openai", "local"]
+        (report,) = table.plugin_reports()
+        assert (report.name, report.failed) == ("roundtable-norrsken", True)
+    strict = load_plugins(Plugins(strict=True), settings)
+    with pytest.raises(PluginError, match="imported"):
+        strict.load_for_keys(settings)
+
+
+def test_an_entry_point_with_a_hyphen_has_a_variable_with_an_underscore(site: Site) -> None:
+    site.install("roundtable-norrsken-ai", NORRSKEN)
+    settings = Settings.from_env({"NORRSKEN_AI_API_KEY": "nk"})
+    loaded = load_plugins(None, settings)
+    loaded.load_for_keys(Settings.from_env({"NORRSKEN_API_KEY": "nk"}))
+    assert "norrsken" not in loaded.catalog.providers
+    loaded.load_for_keys(settings)
+    assert "norrsken" in loaded.catalog.providers
+
+
+async def test_declared_prices_count_in_results_estimates_and_budgets(site: Site) -> None:
+    site.install("roundtable-norrsken", NORRSKEN)
+    with VendorServer("openai", lambda _seen: said("Tea")) as server:
+        agents = ["norrsken", "norrsken:aurora-9"]
+        async with Roundtable(agents, settings=norrsken(server), storage="memory://") as table:
+            result = await table.debate("Tea or milk?", rounds=1)
+            dear, cheap = (entry.usage for entry in result.roster.agents)
+            assert dear.cost_usd == pytest.approx((dear.input_tokens * 2 + dear.output_tokens * 10) / 1_000_000)
+            assert cheap.cost_usd == pytest.approx((cheap.input_tokens + cheap.output_tokens * 4) / 1_000_000)
+            estimate = table.estimate("Tea or milk?", rounds=1)
+            assert estimate.cost_usd is not None
+            assert estimate.cost_usd > (result.usage.cost_usd or 0)
+            with pytest.raises(BudgetExceeded):
+                await table.debate("Tea or milk?", rounds=1, budget=Budget(max_cost_usd=0.000001))
+
+
+async def test_a_stated_price_wins_over_a_declared_one(site: Site) -> None:
+    site.install("roundtable-norrsken", NORRSKEN)
+    with VendorServer("openai", lambda _seen: said("Tea")) as server:
+        prices = {"norrsken:*": {"input": 0, "output": 0, "per_call": 1}}
+        async with Roundtable(
+            ["norrsken"], settings=norrsken(server), storage="memory://", prices=prices, search=False
+        ) as table:
+            result = await table.debate("Tea or milk?", rounds=1)
+    assert result.usage.cost_usd == 1
+
+
+async def test_its_own_search_is_used_and_priced(site: Site) -> None:
+    site.install("roundtable-norrsken", NORRSKEN)
+    with VendorServer("openai", lambda _seen: said("Tea")) as server:
+        async with Roundtable(["norrsken"], settings=norrsken(server), storage="memory://") as table:
+            await table.debate("Tea or milk?", rounds=1)
+            searching = table.estimate("Tea or milk?", rounds=1)
+            silent = table.estimate("Tea or milk?", rounds=1, search=False)
+    body: Any = server.seen[0].json
+    assert any(tool["type"] == "web_search" for tool in body["tools"])
+    assert searching.cost_usd is not None
+    assert silent.cost_usd is not None
+    assert searching.cost_usd - silent.cost_usd > 0.02
+
+
+def test_doctor_agents_and_debates_of_the_command_know_it(site: Site, tmp_path: Path) -> None:
+    site.install("roundtable-norrsken", NORRSKEN)
+    with VendorServer("openai", lambda _seen: said("Tea")) as server:
+        environment = {
+            "PYTHONPATH": str(site.folder), "NORRSKEN_API_KEY": "nk-canary-123456", "NORRSKEN_BASE_URL": server.url
+        }  # fmt: skip
+        doctor = as_process(tmp_path, ["doctor", "--json"], **environment)
+        report: Any = doctor.json
+        checks = {check["name"]: check for check in report["checks"]}
+        assert checks["key NORRSKEN_API_KEY"]["detail"] == "set, used by norrsken; not tried"
+        assert checks["address NORRSKEN_BASE_URL"]["state"] == "ok"
+        assert "norrsken" in checks["agents"]["detail"]
+        assert report["offers"][0]["provider"] == "norrsken"
+        assert "canary" not in doctor.both
+        agents = as_process(tmp_path, ["agents"], **environment)
+        assert "norrsken (default model), speaks as Analyst; NORRSKEN_API_KEY is set" in agents.out
+        done = as_process(
+            tmp_path, ["Tea or milk?", "--rounds", "1", "--json", "--price", "norrsken:*=1,1"], **environment
+        )
+        assert done.code == 0, done.both
+        assert json.loads(done.out)["answer"] == "Tea"
+
+
+async def test_a_provider_without_http_declares_the_same() -> None:
+    settings = Settings.from_env({"QUIET_KEY": "q"})
+    async with Roundtable(settings=settings, plugins=[QuietPlugin()], storage="memory://") as table:
+        assert table.providers()[0].provider == "quiet"
+        result = await table.debate("Tea or milk?", rounds=1, budget=Budget(max_cost_usd=1))
+    assert {agent.provider for agent in result.agents} == {"quiet"}
+    assert (result.usage.cost_usd, result.usage.unreported_calls) == (0, 0)
+    async with Roundtable(["quiet"], plugins=[QuietPlugin()], storage="memory://") as table:
+        (agent,) = table.agents()
+        assert (agent.name, table.agent_offers()[0].config.model) == ("Quiet", "hush")
+
+
+async def test_a_table_without_any_model_names_the_key_of_a_plugin() -> None:
+    settings = Settings.from_env({"ROUNDTABLE_MODEL_PATH": "/nowhere"})
+    async with Roundtable(settings=settings, plugins=[QuietPlugin()], storage="memory://") as table:
+        infos = [info.name for infos in table.catalog.providers_by_key().values() for info in infos]
+    assert infos[-1] == "quiet"
+
+
+def test_models_of_other_origin_do_not_load_a_plugin(site: Site) -> None:
+    site.install("roundtable-norrsken", "raise RuntimeError('imported')")
+    loaded = load_plugins(None, Settings.from_env({}))
+    assert loaded.catalog.provider_info("norrsken") == ProviderInfo(name="norrsken")
+    assert loaded.reports()[0].stage == "idle"
+
+
+def test_an_attribute_of_another_type_declares_nothing() -> None:
+    class Odd:
+        info = "fast and cheap"
+
+        def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> ScriptedModel:
+            return ScriptedModel([])
+
+    catalog = Catalog()
+    catalog.providers.add("odd", Odd())
+    assert catalog.provider_info("odd") == ProviderInfo(name="odd")
+
+
+def test_a_named_endpoint_has_the_prices_of_its_kind_and_is_nobodys_default() -> None:
+    spec = ProviderSpec(
+        name="norrsken", dialect=OpenAIResponses("norrsken"), base_url="https://norrsken.example/v1",
+        key_env=("NORRSKEN_API_KEY",), prices={"*": ModelPrice(input=1, output=1)},
+        profile=ModelProfile(search=SearchProfile()),
+    )  # fmt: skip
+    catalog = Catalog()
+    catalog.providers.add("norrsken", HttpProvider(spec))
+    catalog.providers.add("box-a", HttpProvider(spec).named("box-a"))
+    assert catalog.provider_info("box-a").price_of("any") == ModelPrice(input=1, output=1)
+    assert "box-a" not in [info.name for info in catalog.provider_infos()]
+
+
+def test_a_default_model_that_is_missing_is_named() -> None:
+    class Nameless(QuietProvider):
+        info = ProviderInfo(name="quiet", key_env=("QUIET_KEY",))
+
+        def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> Quiet:
+            if model is None:
+                raise ConfigurationError("the provider 'quiet' needs a model")
+            return Quiet(model)
+
+    class Plugin:
+        @hookimpl
+        def roundtable_register_providers(self, registrar: ProviderRegistrar) -> None:
+            registrar.add("quiet", Nameless())
+
+    from roundtable.sync import Roundtable as Table
+
+    with (
+        Table(settings=Settings.from_env({"QUIET_KEY": "q"}), plugins=[Plugin()], storage="memory://") as table,
+        pytest.raises(ConfigurationError, match="needs a model"),
+    ):
+        table.debate("Tea or milk?", rounds=1)
