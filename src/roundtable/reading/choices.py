@@ -32,6 +32,7 @@ from roundtable.reading.phrases import (
     JOINERS,
     LABEL_NOUNS,
     LEADS,
+    OFFERS,
     REASONS,
     SHORT_LEADS,
     words_pattern,
@@ -150,6 +151,7 @@ _MOST_HEADED: Final = 40
 _ASIDE: Final = re.compile(
     r"[*_`\"')\]]*+,?\s(?:as an? example|for example|for instance|off the|for the sake of|to an?\s|together with"
     r"|alongside"
+    r"|was\s(?:my|the|our)\s(?:first|initial|earlier|previous|original)"
     r"|being\s|for now|for the moment|in round|in the (?:last|first|previous)|previously|earlier|has\s|needs\s|lacks\s"
     r"|zum beispiel|auf platz|von der liste|par exemple|por ejemplo|per esempio|por exemplo|bijvoorbeeld)",
     re.IGNORECASE,
@@ -195,7 +197,7 @@ _CROSSED: Final = re.compile(r"[\u274c\u2717\u2718\u2716\U0001f44e\U0001f6ab\u26
 _UNFINISHED: Final = frozenset(",、，:：;；")
 """Signs at the end of a text that breaks off."""
 _CHATTY: Final = re.compile(
-    r"[\s*_`\"')\]]*+,\s(?:(?:so|then)\s)?(?:let'?s|let me|i see|i understand|i hear|i get|good question"
+    rf"[\s*_`\"')\]]*+,?\s(?:(?:so|then)\s)?(?:{OFFERS}|let'?s|let me|i see|i understand|i hear|i get|good question"
     r"|great question"
     r"|give me|one moment|that'?s an? (?:good|great|fair|interesting|important)"
     r"|das ist eine (?:gute|interessante|wichtige)"
@@ -542,8 +544,21 @@ def _closing(text: str, found: Sequence[tuple[int, int]], table: OptionTable) ->
         return
     named = table.leading(text, enclosed.start(), line[1]) or table.leading(text, enclosed.start() + 1, line[1])
     begin = sentence_start(text, enclosed.start(), line[0])
-    if named is not None and not _has_veto(text[begin : enclosed.start()]):
+    before = text[begin : enclosed.start()]
+    others = named is not None and any(
+        one.options != named.options for one in table.mentions(text, begin, enclosed.start())
+    )
+    if named is not None and not others and not _has_veto(before) and _leads_to_label(before):
         yield _Vote(named.options, "closing", named.start, named.end)
+
+
+def _leads_to_label(before: str) -> bool:
+    """Check that a label in brackets ends a statement of the author, as in *and it is (B)*, or stands alone.
+
+    Elsewhere it may stand behind what is rejected or said by others: *I disagree with Ada (B)*.
+    """
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", re.split(r"[,:;，：；]", before)[-1])
+    return all(word.casefold() in CHOOSING for word in words)
 
 
 def _speaks_against(heading: str) -> bool:

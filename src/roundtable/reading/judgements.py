@@ -162,7 +162,8 @@ _ADVERSE_ASIDE: Final = re.compile(
 )
 _PRAISED: Final = re.compile(
     r"(?:[\s*_]++(?:choice|option|answer|fit|pick|solution|one|candidate|bet|way|selection|alternative|approach|overall"
-    r"|here|indeed|city|class|category|label|sentiment|wahl|antwort|lösung|entscheidung|choix|réponse|opción|respuesta"
+    r"|here|indeed|city|place|spot|location|destination|venue|site|language|tool|framework|database|strategy|plan"
+    r"|method|model|candidate|compromise|match|course|path|route|design|technology|system|platform|class|category|label|sentiment|wahl|antwort|lösung|entscheidung|choix|réponse|opción|respuesta"
     r"|elección|scelta|opzione|risposta|escolha|opção|resposta|keuze|optie|antwoord|wybór|wyborem|odpowiedź|odpowiedzią"
     r"|выбор|ответ|вариант|seçenek|seçim|cevap|yanıt"
     r"|choose|pick|take|recommend|use|prefer|select|suggest|(?:go|vote|opt|reach) (?:with|for))(?![^\W\d_]))*+"
@@ -217,6 +218,14 @@ _DENIAL: Final = re.compile(
     r"(?![^\W\d_])",
     re.IGNORECASE,
 )
+_CALLED_FALSE: Final = re.compile(
+    r"[\s*_`\"')]*(?:(?:it|this|that)(?:'s|\sis)\s)?(?:clearly\s|simply\s)?(?:false|i (?:strongly |still )?disagree"
+    r"|i (?:don't|do not) agree|falsch|falso|falsa|faux|fout|ложь|非)[\s*_`\"')]*",
+    re.IGNORECASE,
+)
+"""A judgement that calls an option false and says nothing else."""
+_QUOTED: Final = re.compile(r"\"[^\"\n]{1,80}\"")
+"""Words that are spoken about, as in *"not bad" is positive*."""
 _MOST_DENIAL: Final = 3
 _OF_OTHERS: Final = re.compile(r"(?<![a-z])(?:did|does|would)\s(?!I\s|(?i:we|you|it|the|this|that)\s)[A-Z][a-z]+\s")
 _MOST_JUDGEMENT: Final = 6
@@ -238,7 +247,11 @@ def is_judged_badly(behind: str, most: int = 6) -> bool:
     if lead["comma"] and not _ADVERSE_ASIDE.match(clause):
         return False
     clause = " ".join(clause.split()[:most])
-    return contains("adverse", clause) or (bool(lead["sign"]) and contains("report", clause))
+    return (
+        _CALLED_FALSE.fullmatch(clause) is not None
+        or contains("adverse", clause)
+        or (bool(lead["sign"]) and contains("report", clause))
+    )
 
 
 def is_followed_by_rejection(text: str, at: int) -> bool:
@@ -334,7 +347,7 @@ def affirmed_mentions(text: str, begin: int, mentions: Sequence[Named]) -> list[
             # "Faro doesn't convince me, Porto does": the negation is about what stands before it.
             negated[-1] = contains("negation", before[:comma])
             before = before[comma:]
-        is_negated = contains("negation", before[contrasts[-1] if contrasts else 0 :])
+        is_negated = contains("negation", _QUOTED.sub("", before[contrasts[-1] if contrasts else 0 :]))
         is_negated = is_negated or (behind.lstrip()[:1] >= "\u2e80" and contains("negation", behind))
         is_last = index + 1 == len(mentions)
         rest = text[named.end : sentence_end(text, named.end, len(text)) if is_last else mentions[index + 1].start]

@@ -83,6 +83,11 @@ FACTORIAL: Final = re.compile(r"[0-9]\s?!\Z")
 """A number and an exclamation mark, which may be a factorial."""
 _TURKISH: Final = r"(?:[dt][iıuü]r|y?[iıuü])(?![^\W\d_])"
 """Endings of Turkish behind an apostrophe, as in *C'dir*."""
+_VERBS: Final = frozenset(
+    {"go", "opt", "vote", "stick", "settle", "lean", "side", "stay", "move", "come", "back", "look"}
+)
+_VERB_BEFORE_PREPOSITION: Final = r"(?!\s(?:with|ahead|along|(?<=\bgo\s)for)(?![a-z]))"
+"""What an option such as *Go* is not followed by: then it is a verb, as in *I would not go with Python*."""
 _NO_BEFORE_NOUN: Final = (
     r"(?!\s(?:doubt|question|reason|reasonable|need|way|longer|more|one|evidence|problem|matter|other|such|real|good)"
     r"(?![a-z]))"
@@ -436,6 +441,8 @@ def _spelling(text: str, *, keeps_end: bool = False) -> str:
     pattern = re.sub(r"(?<=[0-9])\\s\+\+(?=[A-Za-z]{1,3}(?![A-Za-z]))", r"\\s*+", pattern)
     pattern = re.sub(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", ",?", pattern)
     pattern = re.sub(r"(?<![0-9.,])([0-9]{1,3})([0-9]{3})(?![0-9])", r"\1,?\2", pattern)
+    if core.casefold() in _VERBS:
+        pattern += _VERB_BEFORE_PREPOSITION
     if core.casefold() == "no":
         pattern += _NO_BEFORE_NOUN
     last = core[-1:]

@@ -51,6 +51,7 @@ __all__ = [
     "NEGATIONS",
     "NOT_UNITS",
     "NOUN_WORDS",
+    "OFFERS",
     "ORDINALS",
     "ORDINAL_NOUNS",
     "OTHERS",
@@ -203,14 +204,27 @@ ADVERSE: Final = _words(
     unfortunately alas last second third fourth out removed eliminated eliminate remove avoid ban skip kidding joking
     problems drawbacks flaws weaknesses disadvantages lacks lack misses only_for only_in only_if only_when only_as
     backup pass points votes
+    incorrect incorrectly rejected disqualified excluded discarded dismissed invalid untrue refuted unacceptable
+    nein ungültig inkorrekt ausgeschlossen verworfen abgelehnt unzutreffend
+    faux fausse incorrecte erroné erronée rejeté rejetée exclu exclue incorrecto incorrecta equivocado equivocada
+    rechazado rechazada descartado descartada sbagliato sbagliata scorretto scorretta errato errata scartato scartata
+    errado errada incorreto incorreta rejeitado rejeitada fout onjuist verkeerd nee afgewezen błędne błędna błędny
+    nieprawidłowa nieprawidłowe odrzucone неверно неверный неправильно неправильный ошибочно нет yanlış hayır hatalı
     nicht kein keine nie zu ab letzte letzter letztes zuletzt schlecht falsch leider von_der_liste nur
     trop pas jamais dernier dernière mauvais mauvaise seulement demasiado nunca último última malo mala solo
     troppo mai
     ultimo ultima cattivo male demais mau má apenas te niet nooit laatste slecht zbyt za nie nigdy ostatni слишком не
     никогда последний плохо
-    太 不 没 错 難 难 过于 すぎ ない 惜しい 너무 안 않 못 的人"""
+    太 不 没 错 錯 誤 間違 難 难 过于 すぎ ない 惜しい いいえ 너무 안 않 못 틀렸 틀린 오답 아니 的人
+    خطأ خاطئ ليس لا गलत नहीं"""
 )
 """Words directly behind an option that speak against it."""
+
+OFFERS: Final = (
+    r"i(?: can|'d be| would be| am|'m| will|'ll)\s(?:happy |glad |ready |able )?(?:to )?"
+    r"(?:help|assist|ready|answer that|do that|try|start|begin)(?![a-z])"
+)
+"""A pattern of what an assistant says before it answers, as in *Yes, I can help with that*."""
 
 VERB_ENDINGS: Final = _words(
     """is_the_one_i'd is_the_one_i_would is_what_i'd is_what_i_would is_what_i is_the_class_to_choose

@@ -14,7 +14,7 @@ from roundtable.reading.references import find_pointer
 from roundtable.reading.sites import states_too_often
 from roundtable.reading.thoughts import answer_start
 from roundtable.reading.values import read_number
-from roundtable.reading.yes_no import checked_yes_no, read_yes_no
+from roundtable.reading.yes_no import NO_WORDS, YES_WORDS, checked_yes_no, read_yes_no
 from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ _COMMA: Final = re.compile(r"[\s*_]*+(?:[:,\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
 """What stands before the answer in *I stand by my answer: Lisbon*."""
 
 
+_STRUCK_OUT: Final = re.compile(r"~~(?=[^\s~])[^~\n]{1,400}~~|<(del|strike)>[^<\n]{1,400}</\1>", re.IGNORECASE)
+"""Words that the author crossed out."""
+_REPLY: Final = re.compile(
+    rf"[\s*_`\"']*+(?:{words_pattern(sorted((*YES_WORDS, *NO_WORDS)))})[*_]*+\s?[,\u2014，、-]\s?", re.IGNORECASE
+)
+"""A yes or no with which a text replies to somebody."""
 _THEIRS: Final = re.compile(r"\W*(?:the\s)?[^\W\d_]+'s\s[^\W\d_]+\W*", re.IGNORECASE)
 """Somebody else's answer with which nobody agrees, as in *Student's answer: A*."""
 _RETRACTION: Final = re.compile(
@@ -72,9 +78,12 @@ def read_answer(text: str, asked: Asked) -> Reading:
     if start is None:
         return Reading(certainty="unread", rule="thoughts")
     text = without_control_marks(text)  # marks of channels tell thoughts from the answer
+    text = _STRUCK_OUT.sub(lambda struck: " " * len(struck[0]), text)
     folded = fold(text)
     reading = _unless_retracted(_stated(folded, start, text, asked), folded, start, asked)
     answer = text[start:]
+    if (reply := _said_in_reply(reading, answer, start, asked)) is not None:
+        return reply
     pointer = find_pointer(answer)
     # "My answer is unchanged" states no answer; what stands behind such a phrase may.
     is_pointed = pointer is not None and reading.span is not None and reading.span[0] < start + pointer.end
@@ -97,6 +106,19 @@ def read_answer(text: str, asked: Asked) -> Reading:
             return Reading(certainty="unread", rule="none", candidates=(option,))
         return Reading(certainty="certain", rule="abstention", value=ABSTAIN)
     return reading
+
+
+def _said_in_reply(reading: Reading, answer: str, start: int, asked: Asked) -> Reading | None:
+    """Return the reading of a yes or no that only opens a reference or a refusal, as in *No, I keep my answer*."""
+    if asked.kind not in {"choice", "yes_no"} or reading.certainty != "certain" or reading.span is None:
+        return None
+    opening = _REPLY.match(answer)
+    if opening is None or reading.span[0] >= start + opening.end():
+        return None
+    pointer = find_pointer(answer[opening.end() :])
+    if pointer is not None:
+        return Reading(certainty="unread", rule="reference", points_to=pointer.name)
+    return reading.model_copy(update={"certainty": "likely"}) if is_refusal(answer[opening.end() :]) else None
 
 
 def _name_behind(behind: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ __all__ = ["answer_start", "without_thoughts"]
 _TAGS: Final = r"think|thinking|thought|seed:think"
 _OPENING: Final = re.compile(rf"\s*+(<(?:{_TAGS})>|\[THINK\]|<\|channel>thought\b)", re.IGNORECASE)
 # Some chat templates open the thoughts themselves, so that the model writes only the closing tag, on a line of its own.
-_CLOSING_ALONE: Final = re.compile(rf"^[ \t]*+</({_TAGS})>[ \t\r]*+$", re.IGNORECASE | re.MULTILINE)
+_CLOSING_ALONE: Final = re.compile(rf"\A\s*+</({_TAGS})>|^[ \t]*+</({_TAGS})>[ \t\r]*+$", re.IGNORECASE | re.MULTILINE)
 # The channels of gpt-oss, as servers show them that don't know its format.
 _CHANNELS: Final = re.compile(r"\s*+(?:<\|start\|>assistant)?<\|channel\|>")
 _FINAL: Final = re.compile(r"<\|channel\|>final(?:\s*+<\|constrain\|>\s*+\w*+)?\s*+<\|message\|>")
@@ -36,7 +36,11 @@ def answer_start(text: str) -> int | None:
             return None
         start = closing.end()
     alone = _CLOSING_ALONE.search(text) if start == 0 else None
-    if alone is None or f"<{alone[1]}>".lower() in text[: alone.start()].lower() or not text[alone.end() :].strip():
+    if (
+        alone is None
+        or f"<{alone[1] or alone[2]}>".lower() in text[: alone.start()].lower()
+        or not text[alone.end() :].strip()
+    ):
         return start
     return alone.end()
 

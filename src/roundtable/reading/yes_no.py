@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from roundtable.reading.choices import read_choice
 from roundtable.reading.folding import fold
 from roundtable.reading.options import option_texts
+from roundtable.reading.phrases import OFFERS
 from roundtable.reading.sites import contains, sentence_end, sentence_start
 from roundtable.types.answers import Reading
 
@@ -237,7 +238,7 @@ _PLAIN: Final = re.compile(
     rf"(?:\s(?:from|for) me)?{_BEHIND_PLAIN}"
     r"|(?:(?P<yes_as>yes|yeah|ja|oui|sí|sì|sim)|(?P<no_as>no|nope|nein|non|não|nee))"
     r"(?=\s(?:because|weil|car|parce que|porque|perché|omdat)\s)"
-    rf"|(?:(?P<yes_it>yes|yeah)|(?P<no_it>no|nope))(?=\s{_ECHO_SUBJECT}(?:'s|'re|\s[a-z]+(?:n't)?)\s))",
+    rf"|(?:(?P<yes_it>yes|yeah)|(?P<no_it>no|nope))(?!\s{OFFERS})(?=\s{_ECHO_SUBJECT}(?:'s|'re|\s[a-z]+(?:n't)?)\s))",
     re.IGNORECASE,
 )
 """A yes or no in other words, or with its reason directly behind."""
