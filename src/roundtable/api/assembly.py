@@ -418,8 +418,12 @@ class TableParts:
         if chosen is None:
             seated = default_seats(self.settings, self.offers(), self.catalog, mode)
         else:
-            seated = seat_agents(chosen, self.models.guard, self.catalog, mode)
+            seated = self.seats_of(chosen, mode)
         return tuple(self._equip(seat, wish) for seat in seated)
+
+    def seats_of(self, agents: Sequence[AgentLike], mode: DebateModeStrategy | None) -> tuple[Seated, ...]:
+        """Return the given agents for a debate in a mode, without tools and search; see `seat_agents`."""
+        return seat_agents(agents, self.models.guard, self.catalog, mode)
 
     def _read_debate_search(self, search: SearchLike) -> SearchSetting:
         wish = read_search(search)

@@ -49,7 +49,6 @@ from roundtable.api.request import (
 )
 from roundtable.api.runs import Prepared
 from roundtable.api.searching import restore_refusals, restore_search
-from roundtable.api.seats import seat_agents
 from roundtable.api.session_plugins import check_plugins, kinds_kept, plugins_in_use
 from roundtable.api.slots import BatchPatience
 from roundtable.api.teams import restore_agents, table_models_by_id
@@ -433,11 +432,7 @@ class Debates:
         is_needed = began_with.mode or not wiring.engine.modes.has_mode(name)
         mode = mode if mode is not None and mode.name == name and is_needed else None
         agents = options.get("agents")
-        seats = (
-            ()
-            if agents is None
-            else seat_agents(agents, wiring.models.guard, wiring.catalog, mode or self._mode_of(fold))
-        )
+        seats = () if agents is None else wiring.seats_of(agents, mode or self._mode_of(fold))
         seats = tuple(seat for seat in seats if seat.is_object and seat.config.id in began_with.agents)
         resolve_stored_seats(fold.record, {seat.config.id: effective_config(seat) for seat in seats}, "error")
         stored = {config.id: config for config in fold.record.agents}
@@ -673,7 +668,7 @@ class Debates:
             return []
         ids = {config.id for config in fold.record.agents} - set(passed.agents)
         mode = passed.mode or self._mode_of(fold)
-        seats = seat_agents(wiring.options.agents, wiring.models.guard, wiring.catalog, mode)
+        seats = wiring.seats_of(wiring.options.agents, mode)
         return [seat for seat in seats if seat.config.id in ids]
 
     def _make_agents(self, fold: Fold, configs: Sequence[AgentConfig], *, speaks: bool) -> dict[str, Agent]:

@@ -115,7 +115,7 @@ class Progress(Value):
         """Estimated seconds until the end; `None` before a debate of this call has ended.
 
         Debates whose results were only read, and waits for providers, say nothing about the rate. While debates wait,
-        the end is no sooner than their next try.
+        the end cannot come before their next try.
 
         Example:
             >>> Progress(ended=58, total=60, elapsed_s=58.0, waiting=2, wait_left_s=40.0).left_s
