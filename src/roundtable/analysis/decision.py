@@ -49,6 +49,7 @@ __all__ = [
     "check_rule",
     "check_stored_vote",
     "decide_record",
+    "decided_by_judges",
     "independent_agreement",
     "is_unread",
     "own_vote",
@@ -598,8 +599,22 @@ def _last_said(agent_id: str, rounds: Sequence[RoundRecord]) -> AgentResponse | 
     return next((answer for answer in answers if answer.agent_id == agent_id), None)
 
 
+def decided_by_judges(record: RoundRecord) -> bool:
+    """Check whether the decision of a round counts the votes of its judges, and not those of the debaters.
+
+    The voters of the stored decision tell this even if the plugin of its rule is missing. Decisions of versions before
+    0.2.0 name no voters; in their debates, judges decided if there were any.
+    """
+    judges = set(_voters(turn.agent_id for turn in _judgements(record)))
+    return record.decision is not None and bool(judges) and judges.issuperset(record.decision.voters)
+
+
+def _judgements(record: RoundRecord) -> list[AnyTurn]:
+    return [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
+
+
 def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig) -> Decision:
-    turns = [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
+    turns = _judgements(record)
     answers = answers_by_name(record.turns, config.seed)
     clusters = consensus.clusters if consensus else ()
     silent = consensus.abstained if consensus else ()

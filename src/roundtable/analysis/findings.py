@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from roundtable.analysis.decision import CastVote, ballots_of, cast_votes, own_vote_stage
+from roundtable.analysis.decision import CastVote, ballots_of, cast_votes, decided_by_judges, own_vote_stage
 from roundtable.scoring import casefold, decide, open_key
 from roundtable.types import Share, Usage, Value
-from roundtable.types.plan import BASELINE_STAGE, JUDGED, VOTE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,7 +228,7 @@ def _sides(record: RoundRecord, *, by_choice: bool) -> _Sides:
     # Names of motions and camps, and options, are compared exactly: `5 mW` is not `5 MW`. Models spell sides.
     is_exact = by_choice or own is None
     keys = [vote.vote if vote.vote is None or is_exact else casefold(vote.vote) for vote in votes]
-    if stages and not (record.decision is not None and record.decision.rule in JUDGED):
+    if stages and not decided_by_judges(record):
         winner = record.decision.winner if record.decision is not None else None
         if winner is None:
             return _Sides(None)

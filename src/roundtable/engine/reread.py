@@ -18,6 +18,7 @@ from roundtable.analysis import (
     StanceAnalyzer,
     decide_record,
 )
+from roundtable.analysis.decision import decided_by_judges
 from roundtable.engine.closing import closing_events, measure_round
 from roundtable.errors import ConfigurationError, SessionConflict
 from roundtable.parsing import Parsed, with_reading
@@ -35,7 +36,7 @@ from roundtable.types import (
     Reading,
     TurnKey,
 )
-from roundtable.types.plan import EXTERNAL, JUDGED, VOTE_STAGE
+from roundtable.types.plan import EXTERNAL, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -254,6 +255,7 @@ class _Rereading:
             return event
         records = [debate_round.to_record() for debate_round in self.fold.rounds if debate_round.number <= event.round]
         *before, current = records
+        is_kept = self._keeps_decision(current.model_copy(update={"decision": event.decision}))
         if event.round in self.changed or event.consensus.method not in _BY_MODELS:
             measured = await measure_round(
                 _meter(event.consensus.method, has_options=self.fold.record.config.options is not None),
@@ -271,17 +273,16 @@ class _Rereading:
                 rules=self.rules,
                 rounds=before,
             )
-            kept = {"decision": event.decision} if self._keeps_decision(current) else {}
+            kept = {"decision": event.decision} if is_kept else {}
             return closing.model_copy(update={**kept, "usage": event.usage})
-        if self._keeps_decision(current):
+        if is_kept:
             return event
         decision = decide_record(current, event.consensus, self.fold.record.config, self.rules, before)
         return event.model_copy(update={"decision": decision})
 
     def _keeps_decision(self, record: RoundRecord) -> bool:
-        config = self.fold.record.config
         has_vote = any(turn.stage == VOTE_STAGE for turn in record.turns)
-        return config.decide in JUDGED or (has_vote and config.options is None)
+        return decided_by_judges(record) or (has_vote and self.fold.record.config.options is None)
 
 
 def _meter(method: str, *, has_options: bool) -> ConsensusMeter:

@@ -26,7 +26,7 @@ from roundtable.analysis import (
     minority_report,
     votes_of,
 )
-from roundtable.analysis.decision import is_unread, own_vote
+from roundtable.analysis.decision import decided_by_judges, is_unread, own_vote
 from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
 from roundtable.results.rows import TURN_COLUMNS, frame_of, turn_row
@@ -56,7 +56,7 @@ from roundtable.types import (
 )
 from roundtable.types.chat import NO_USAGE
 from roundtable.types.debate import last_complete
-from roundtable.types.plan import JUDGED, VOTE_STAGE
+from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -599,7 +599,7 @@ def _answer(record: DebateRecord, last: RoundRecord | None) -> tuple[str | None,
     team, config = team_outcome(record), record.session.config
     if team is not None:
         return team.summary, "none" if team.summary is None else "synthesis"
-    conclusion = last.conclusion if last and config.decide not in JUDGED and not _has_winning_motion(last) else None
+    conclusion = last.conclusion if last and not decided_by_judges(last) and not _has_winning_motion(last) else None
     if conclusion is not None:
         answer = conclusion.position if config.options is None else conclusion.choice
         if answer is not None:
@@ -616,7 +616,7 @@ def answer_of(
         if _has_winning_motion(last):
             return winner, "vote"
         by_choice = config.options is not None or _has_vote(last)
-        return winner, "judge" if config.decide in JUDGED else "option" if by_choice else "cluster"
+        return winner, "judge" if last and decided_by_judges(last) else "option" if by_choice else "cluster"
     if synthesis is not None and synthesis.readable:
         return synthesis.conclusion, "synthesis"
     return None, "none"

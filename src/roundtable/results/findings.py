@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.words import amount, counted, listing
-from roundtable.analysis.decision import own_vote_stage, unread_turns
+from roundtable.analysis.decision import decided_by_judges, own_vote_stage, unread_turns
 from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, oxford_swing, votes_by_agent
 from roundtable.report import PairTable
 from roundtable.report.view import short_name
@@ -15,7 +15,7 @@ from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.unread import unread_in_words as names_of_unread
 from roundtable.types.debate import last_complete, status_in_words
-from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
+from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -169,7 +169,8 @@ def answer_note(result: DebateResult) -> str:
     decision = "no decision" if result.decision is None else result.decision.why
     if result.answer_source == "synthesis" and result.team is None:
         return f"From the synthesis: {decision}"
-    if result.answer_source == "judge" and result.config.decide not in JUDGED:
+    last = last_complete(result.rounds)
+    if result.answer_source == "judge" and not (last and decided_by_judges(last)):
         return f"The chair gave the answer. A vote on the answers before it: {decision}"
     return ""
 
