@@ -6,11 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["amount", "counted", "duration", "is_list", "listing", "percent", "quoted", "share_text", "shortened"]
+__all__ = [
+    "amount",
+    "counted",
+    "duration",
+    "is_list",
+    "listing",
+    "percent",
+    "quoted",
+    "share_text",
+    "shortened",
+    "span_in_words",
+]
 
 _LONGEST = 80
 _LARGEST: Final = 10**100
 """The largest number that is quoted as it is."""
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MINUTE_S = 60
 _HOUR_S = 3600
 
@@ -106,6 +118,19 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
         ('1 ballot', '2 ballots')
     """
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def span_in_words(least: int, most: int | None, noun: str) -> str:
+    """Return how many of something there may be, such as `two or more judges`; the plural of the noun ends in `s`.
+
+    Example:
+        >>> span_in_words(1, 1, "judge"), span_in_words(2, None, "judge"), span_in_words(3, 20, "judge")
+        ('one judge', 'two or more judges', 'three to 20 judges')
+    """
+    low, high = (_NUMBERS[n] if n is not None and n < len(_NUMBERS) else str(n) for n in (least, most))
+    if least == most:
+        return f"{low} {noun}" if least == 1 else f"{low} {noun}s"
+    return f"{low} or more {noun}s" if most is None else f"{low} to {high} {noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from roundtable._core.text import error_text
-from roundtable._core.words import listing, shortened
+from roundtable._core.words import listing, shortened, span_in_words
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
@@ -28,9 +28,10 @@ from roundtable.scoring import (
 )
 from roundtable.scoring.camps import abstains
 from roundtable.scoring.motions import count_vote, vote_in
+from roundtable.scoring.rules import judges_of
 from roundtable.scoring.unread import unread_in_words
 from roundtable.types import AgentResponse, Decision, PlanAnswer, TextAnswer, VoteReport
-from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, JUDGED, VOTE_STAGE
+from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -165,16 +166,18 @@ def check_decider(config: DebateConfig, rules: Registry[Rule] | None = None) -> 
     Raises:
         ConfigurationError: The reasons are those of `check_rule`, or judges decide and their number is wrong.
     """
-    if config.decide not in JUDGED:
-        check_rule(config.decide, rules, vote=bool(config.vote))
+    check_rule(config.decide, rules, vote=bool(config.vote))
+    judges, number = judges_of(config.decide, rules), len(config.seats.get("judge", ()))
+    if judges is None or judges.allows(number):
         return
-    judges = config.seats.get("judge", ())
-    if not judges or (config.decide == "judge") != (len(judges) == 1):
-        wanted, hint = "two or more judges", "Name more judges, or use decide='judge' with one."
-        if config.decide == "judge":
-            wanted, hint = "one judge", "Name exactly one, or use decide='judge-panel' with several."
-        msg = f"decide={config.decide!r} needs {wanted} in seats['judge'], not {len(judges)}"
-        raise ConfigurationError(msg, hint=hint)
+    hint = "Name more judges, or use decide='judge' with one."
+    if judges.most is not None and number > judges.most:
+        hint = "Name fewer judges."
+    if judges.most == 1:
+        hint = "Name exactly one, or use decide='judge-panel' with several."
+    wanted = span_in_words(judges.least, judges.most, "judge")
+    msg = f"decide={config.decide!r} needs {wanted} in seats['judge'], not {number}"
+    raise ConfigurationError(msg, hint=hint)
 
 
 def ballots_of(
@@ -405,10 +408,11 @@ def decide_record(
     answers of this round may refer.
 
     Without judges, the ballots are those of `cast_votes`. Positions count with their confidence; the votes of a final
-    vote have no confidence and count with 0.5. In a panel of judges, more than half of the judges that were asked must
-    agree; a single judge decides alone. The quorum of the debate is about the answers of a stage; the engine enforces
-    it, not this function. The rule is looked up in `rules` or, without `rules`, among the built-in ones. If the rule
-    raises an error, the decision has no winner and states the error, so that a paid round is completed anyway.
+    vote and of judges have no confidence and count with 0.5. In a panel of judges, more than half of the judges that
+    were asked must agree; a single judge decides alone. The quorum of the debate is about the answers of a stage; the
+    engine enforces it, not this function. The rule is looked up in `rules` or, without `rules`, among the built-in
+    ones. If the rule raises an error, the decision has no winner and states the error, so that a paid round is
+    completed anyway.
 
     In a debate with options, no option wins only because agents failed: if the votes that they gave last, in an earlier
     round, would overturn the winner, there is none, and the decision states the reason.
@@ -420,8 +424,9 @@ def decide_record(
     ballots `by_confidence`. These have no effect on judges, and confidence has no effect on a vote on motions, which
     states none.
     """
-    if config.decide in JUDGED:
-        return _decide_by_judges(record, consensus, config)
+    judges = judges_of(config.decide, rules)
+    if judges is not None:
+        return _decide_by_judges(record, consensus, config, rules, counted_by=judges.counted_by)
     if config.vote or _motion_ballots(record):
         decision = _decide_by_vote(record, config, rules, before, tie)
         if decision is not None:
@@ -613,31 +618,42 @@ def _judgements(record: RoundRecord) -> list[AnyTurn]:
     return [turn for turn in record.turns if turn.stage == JUDGE_STAGE]
 
 
-def _decide_by_judges(record: RoundRecord, consensus: AnyConsensus | None, config: DebateConfig) -> Decision:
+def _decide_by_judges(
+    record: RoundRecord,
+    consensus: AnyConsensus | None,
+    config: DebateConfig,
+    rules: Registry[Rule] | None,
+    *,
+    counted_by: str | None,
+) -> Decision:
     turns = _judgements(record)
     answers = answers_by_name(record.turns, config.seed)
     clusters = consensus.clusters if consensus else ()
     silent = consensus.abstained if consensus else ()
     themes: dict[str, str | None] = dict.fromkeys(silent)
     themes |= {agent: cluster.theme for cluster in reversed(clusters) for agent in cluster.agent_ids}
-    ballots: list[str | None] = []
+    votes: list[str | None] = []
     voters = _voters(turn.agent_id for turn in turns)
     for turn in turns:
         choice = _vote_of(turn).vote
-        ballots.append(choice if config.options is not None or choice is None else _meaning(answers, themes, choice))
-    count = sum(ballot is not None for ballot in ballots)
-    decision = decide(
-        ballots,
-        rule="majority",
-        options=config.options,
-        normalise="exact" if config.options is None else "casefold",
-        quorum=len(ballots) // 2 + 1,
-        voters=voters,
-        unread=[voter for voter, turn in zip(voters, turns, strict=True) if is_unread(turn)],
-    )
-    judges = "the judge" if len(ballots) == 1 else f"{len(ballots)} judges"
+        votes.append(choice if config.options is not None or choice is None else _meaning(answers, themes, choice))
+    try:
+        decision = decide(
+            [Choice(vote, confidence=_UNSTATED) for vote in votes],
+            rule=config.decide if counted_by is None else find_rule(counted_by)[0],
+            options=config.options,
+            normalise="exact" if config.options is None else "casefold",
+            quorum=len(votes) // 2 + 1,
+            rules=rules,
+            voters=voters,
+            unread=[voter for voter, turn in zip(voters, turns, strict=True) if is_unread(turn)],
+        )
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a rule may be foreign code)
+        decision = _broken_rule(config.decide, error)
+    judges = "the judge" if len(votes) == 1 else f"{len(votes)} judges"
+    count = sum(vote is not None for vote in votes)
     return decision.model_copy(
-        update={"rule": config.decide, "why": f"{judges}, {count} of {len(ballots)} voted: {decision.why}"}
+        update={"rule": config.decide, "why": f"{judges}, {count} of {len(votes)} voted: {decision.why}"}
     )
 
 
@@ -657,7 +673,7 @@ def _usable_rules(*, vote: bool) -> tuple[str, ...]:
     return tuple(
         entry.name
         for entry in rule_registry()
-        if not (vote and entry.name in JUDGED)
+        if not (vote and entry.thing.judges is not None)
         and not decide(_VOTE_EXAMPLES[entry.thing.form] if vote else _EXAMPLES, rule=entry.thing).invalid
     )
 

@@ -52,7 +52,6 @@ from roundtable.settings import Settings, forbid_network_to_children
 from roundtable.storage import open_sqlite
 from roundtable.storage.locations import default_database
 from roundtable.types import AgentConfig, NativeSearch, ProviderConfig
-from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -343,8 +342,6 @@ class TableParts:
         rules = self.catalog.rules
         if not isinstance(decide, Rule):
             check_text("decide", decide)
-        if decide in JUDGED:
-            return str(decide)
         check_rule(decide, rules, vote=vote)
         if not isinstance(decide, Rule):
             return decide

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted
+from roundtable._core.words import counted, span_in_words
 from roundtable.agents import BaseAgent, Synthesizer, first_synthesizer
 from roundtable.analysis import (
     AIConsensusAnalyzer,
@@ -28,9 +28,9 @@ from roundtable.gateway.wrapping import default_rate_of, make_ready, price_share
 from roundtable.plugins.errors import make
 from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
+from roundtable.scoring.rules import judges_of
 from roundtable.tools import DefaultAgentToolkit
 from roundtable.types import AgentConfig, DebateContext, ProviderConfig
-from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
     from roundtable.record import Fold
+    from roundtable.scoring import Judges
     from roundtable.settings import Settings
     from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy
 
@@ -497,7 +498,7 @@ class Helpers:
         """Return the auxiliary agents of a debate, by role.
 
         Args:
-            config: Configuration of the debate; its `decide` says whether judges are needed.
+            config: Configuration of the debate; its decision rule says whether judges are needed.
             mode: The mode.
             seats: Configurations of the debaters.
 
@@ -511,8 +512,8 @@ class Helpers:
             by_seat["facilitator"] = agents_of("facilitator", writers[:1])
         if asks_moderator(config.exit, self._catalog.exits):
             by_seat["moderator"] = agents_of("moderator", self._moderators(seats))
-        if config.decide in JUDGED:
-            by_seat["judge"] = agents_of("judge", self._judges(config.decide, seats))
+        if (judges := judges_of(config.decide, self._catalog.rules)) is not None:
+            by_seat["judge"] = agents_of("judge", self._judges(judges, seats))
         debater_ids = {seat.id for seat in seats}
         conflicts = [agent.id for agents in by_seat.values() for agent in agents if agent.id in debater_ids]
         if conflicts:
@@ -528,20 +529,22 @@ class Helpers:
             raise ConfigurationError(msg, hint="Name a model with seats={'facilitator': 'provider:model'}.")
         return models[:1]
 
-    def _judges(self, decide: str, seats: Sequence[AgentConfig]) -> list[ChatModel]:
+    def _judges(self, judges: Judges, seats: Sequence[AgentConfig]) -> list[ChatModel]:
         seated = self.models_for("judge")
         models, reason = (seated, "") if seated else self._light_models(seats)
         if not models:
             msg = f"no model can judge the debate: {reason}"
             hint = "Name a model with seats={'judge': 'provider:model'}."
-            if decide == "judge-panel":
-                hint = "Name two or more models with seats={'judge': ['provider:model', 'provider:model']}."
+            if judges.least > 1:
+                wanted = span_in_words(judges.least, judges.most, "model")
+                hint = f"Name {wanted} with seats={{'judge': ['provider:model', 'provider:model']}}."
             raise ConfigurationError(msg, hint=hint)
         if seated:
             return models
-        return (
-            models[:1] if decide == "judge" else [models[n % len(models)] for n in range(max(_PANEL_SIZE, len(models)))]
-        )
+        number = max(_PANEL_SIZE, judges.least, len(models))
+        if judges.most is not None:
+            number = min(number, judges.most)
+        return [models[n % len(models)] for n in range(number)]
 
     def models_for(self, seat: str) -> list[ChatModel]:
         """Return the models that the caller set for an auxiliary role.

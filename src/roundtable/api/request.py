@@ -29,10 +29,10 @@ from roundtable.errors import ConfigurationError
 from roundtable.modes import check_mode
 from roundtable.parsing import check_answer_schema
 from roundtable.scoring import Rule, find_rule
+from roundtable.scoring.rules import judges_of
 from roundtable.types import DebateConfig
 from roundtable.types.attachments import Attachment, read_attachments
 from roundtable.types.base import first_error
-from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,13 +180,15 @@ def resolve_vote(request: CallerRequest, mode: DebateModeStrategy, rules: Regist
     decide = ("schulze" if request.vote else "plurality") if request.decide is None else request.decide
     if not isinstance(decide, Rule):
         check_text("decide", decide)
-    if request.vote and decide in JUDGED:
-        msg = f"vote={request.vote!r}: the debaters cannot vote if judges decide (decide={decide!r})"
+    judges = judges_of(decide, rules)
+    if request.vote and judges is not None:
+        name = decide.name if isinstance(decide, Rule) else decide
+        msg = f"vote={request.vote!r}: the debaters cannot vote if judges decide (decide={name!r})"
         raise ConfigurationError(msg, hint="Leave vote out, or choose another rule, such as decide='schulze'.")
     if request.vote and has_own_vote:
         msg = f"vote={request.vote!r}: the mode {mode.name!r} ends in a vote of its own"
         raise ConfigurationError(msg, hint="Leave vote out, or choose another mode.")
-    if not request.vote and request.options is None and decide not in JUDGED and not has_own_vote:
+    if not request.vote and request.options is None and judges is None and not has_own_vote:
         rule = decide if isinstance(decide, Rule) else find_rule(decide, rules)[0]
         return replace(request, decide=decide, vote=rule.form != "choice")
     return replace(request, decide=decide)

@@ -11,7 +11,6 @@ from roundtable.errors import PluginError
 from roundtable.modes.shapes import split_mode_name
 from roundtable.scoring.rules import find_rule
 from roundtable.types import PluginUse
-from roundtable.types.plan import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -88,9 +87,8 @@ def _entries_in_use(
             entry = registry.find(name) if name in registry or "/" in name else None
             if entry is not None:
                 yield registry.kind, entry
-    if config.decide not in JUDGED:
-        rule, _ = find_rule(config.decide, catalog.rules)
-        yield from (("rule", entry) for entry in catalog.registries()["rules"] if entry.thing is rule)
+    rule, _ = find_rule(config.decide, catalog.rules)
+    yield from (("rule", entry) for entry in catalog.registries()["rules"] if entry.thing is rule)
 
 
 def _mode_name(mode: str) -> str:

@@ -32,10 +32,10 @@ from roundtable.bench.statistics import check_resamples
 from roundtable.errors import ConfigurationError, ContextTooLong, RoundtableError
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
-from roundtable.scoring import Normalise, normaliser
+from roundtable.scoring import Normalise, Rule, normaliser
+from roundtable.scoring.rules import judges_of
 from roundtable.types import JsonValue, NonEmpty, Usage, Value
 from roundtable.types.base import invalid_field_text
-from roundtable.types.plan import JUDGED
 from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
@@ -457,9 +457,11 @@ async def run_study(
     check_whole("seed", seed)
     if "options" in options:
         raise ConfigurationError("options belong to the questions of a study: set Question(options=...)")
-    if (rule := options.get("decide")) in JUDGED:
+    rule = options.get("decide")
+    if isinstance(rule, str | Rule) and judges_of(rule, table.catalog.rules) is not None:
         hint = "Use Roundtable.debate_many for debates with judges."
-        msg = f"decide={rule!r} cannot be used in a study: one rule counts all answers, without judges"
+        name = rule.name if isinstance(rule, Rule) else rule
+        msg = f"decide={name!r} cannot be used in a study: one rule counts all answers, without judges"
         raise ConfigurationError(msg, hint=hint)
     if study is not None:
         check_job_name(study)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 
 from roundtable import report
 from roundtable.analysis import ballots_of, cast_votes, check_rule, decide_record
-from roundtable.analysis.decision import check_stored_vote, own_vote_stage
+from roundtable.analysis.decision import check_stored_vote, decided_by_judges, own_vote_stage
 from roundtable.analysis.findings import DebateFacts
 from roundtable.analysis.health import compare_known
 from roundtable.errors import ConfigurationError, SessionConflict
@@ -25,7 +25,7 @@ from roundtable.scoring import find_rule, open_key, rule_registry
 from roundtable.scoring.camps import answers_by_turn
 from roundtable.types import BallotAnswer, Cluster, ConsensusResult, RankingAnswer, Value
 from roundtable.types.debate import last_complete
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, JUDGED, VOTE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -196,12 +196,11 @@ def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -
         reason = "no round was completed" if last is None else "no decision rule was applied"
         hint = "Complete a round first: resume the session, then audit it."
         raise SessionConflict(f"the debate has no decision to audit: {reason}", hint=hint)
-    if result.config.decide not in JUDGED:
-        try:
-            find_rule(result.config.decide, rules)
-        except ConfigurationError as error:
-            hint = "Pass a registry that has the rule: result.audit(rules=...)."
-            raise ConfigurationError(error.message, hint=hint, cause=error) from error
+    try:
+        find_rule(result.config.decide, rules)
+    except ConfigurationError as error:
+        hint = "Pass a registry that has the rule: result.audit(rules=...)."
+        raise ConfigurationError(error.message, hint=hint, cause=error) from error
     return _Audit(result, last, result.decision, rules).run()
 
 
@@ -265,7 +264,7 @@ class _Audit:
         self.known = answers_by_turn(turn for debate_round in result.rounds for turn in debate_round.turns)
         self.names = {agent.id: agent.name for agent in result.agents}
         self.names |= {turn.agent_id: turn.agent_name or turn.agent_id for turn in last.turns}
-        self.stage = _stage_of(last, self.config)
+        self.stage = _stage_of(last)
         self.own_stage = own_vote_stage(last)
         self.ballots = self._ballots_of(last, last.consensus)
         self.not_tried: list[NotTried] = []
@@ -409,8 +408,8 @@ class _Audit:
 
     def _can_recount(self, change: str, times: int) -> bool:
         """Check whether the ballots can be counted this many times; if not, the change is skipped."""
-        options, rule = len(self._options), self.config.decide
-        is_ranking = rule not in JUDGED and find_rule(rule, self.rules)[0].form == "ranking"
+        options = len(self._options)
+        is_ranking = find_rule(self.config.decide, self.rules)[0].form == "ranking"
         work = times * (len(self._voters) + options // 25 + (options**2 // 16 if is_ranking else 0))
         if work > _MOST_WORK:
             self._skip(change, f"there are too many ballots or options for {times} recounts")
@@ -513,9 +512,9 @@ class _Audit:
         ballots = self._ballots_of_rules()
         vote_turns = [turn for turn in ballots.record.turns if turn.stage == VOTE_STAGE]
         kinds = sorted({turn.answer.kind for turn in vote_turns if turn.outcome == "answered"})
-        own = None if self.config.decide in JUDGED else find_rule(self.config.decide, self.rules)[0].name
+        own = find_rule(self.config.decide, self.rules)[0].name
         for entry in rule_registry() if self.rules is None else self.rules:
-            if entry.name in JUDGED:
+            if entry.thing.judges is not None:
                 continue
             name = self.config.decide if entry.thing.name == own else entry.name
             try:
@@ -609,7 +608,7 @@ class _Audit:
 
     def _notes(self) -> Iterator[str]:
         source = self.result.answer_source
-        if source == "judge" and self.config.decide not in JUDGED:
+        if source == "judge" and self.stage != JUDGE_STAGE:
             yield "The chair gave the answer. This audit covers the vote on the answers before it."
         if source == "synthesis":
             yield "The answer is from the synthesis. This audit covers the decision, which has no winner."
@@ -675,9 +674,9 @@ class _Relation:
         return compare_known(placed, self.known, self.rounds)
 
 
-def _stage_of(record: RoundRecord, config: DebateConfig) -> str | None:
+def _stage_of(record: RoundRecord) -> str | None:
     """Return the stage that contains the ballots of a decision; `None` if the positions are the ballots."""
-    if config.decide in JUDGED:
+    if decided_by_judges(record):
         return JUDGE_STAGE
     stages = {turn.stage for turn in record.turns}
     return VOTE_STAGE if VOTE_STAGE in stages else own_vote_stage(record)

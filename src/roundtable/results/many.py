@@ -16,9 +16,10 @@ from roundtable.report.view import short_name
 from roundtable.results.debate_result import DebateResult, answer_of, with_decision
 from roundtable.results.rows import DEBATE_COLUMNS, debate_row, frame_of
 from roundtable.scoring import Rule
+from roundtable.scoring.rules import judges_of
 from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
 from roundtable.types.debate import last_complete
-from roundtable.types.plan import JUDGE_STAGE, JUDGED, VOTE_STAGE
+from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -315,7 +316,8 @@ class Results(Sequence[DebateResult]):
         check_rule(rule, self._rules, vote=any(map(_has_voted, self._results)))
         check_stored_vote(rule, sorted({kind for result in self._results for kind in _vote_kinds(result)}), self._rules)
         name, rules = rule if isinstance(rule, str) else rule.name, self._rules
-        if name in JUDGED and any(last_complete(result.rounds) and not _has_judge(result) for result in self._results):
+        judged = [] if judges_of(rule, rules) is None else self._results
+        if any(last_complete(result.rounds) and not _has_judge(result) for result in judged):
             hint = f"Run the debates with decide={name!r}."
             raise ConfigurationError(f"the rule {name!r} counts votes of judges, but there are none", hint=hint)
         if isinstance(rule, Rule):

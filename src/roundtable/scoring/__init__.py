@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from roundtable.scoring.normalisation import Normalise, casefold, normalise, normaliser
     from roundtable.scoring.numbers import Figure, Measure, Number, exact, share
     from roundtable.scoring.open_answers import ABSTAIN, is_abstention, open_key
-    from roundtable.scoring.outcome import BallotForm, Outcome, Parameters, ParameterValue, Rule
+    from roundtable.scoring.outcome import BallotForm, Judges, Outcome, Parameters, ParameterValue, Rule
     from roundtable.scoring.rules import BUILTIN_RULES, find_rule, rule_registry
     from roundtable.scoring.rules.ranked import kemeny_scores, schulze_paths, schulze_winners
 
@@ -51,6 +51,7 @@ __all__ = [
     "Electorate",
     "Figure",
     "InvalidBallot",
+    "Judges",
     "KeyOf",
     "Measure",
     "MotionVote",
@@ -143,6 +144,7 @@ _HOMES = {
     "exact": "numbers",
     "share": "numbers",
     "BallotForm": "outcome",
+    "Judges": "outcome",
     "Outcome": "outcome",
     "ParameterValue": "outcome",
     "Parameters": "outcome",

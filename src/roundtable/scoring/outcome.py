@@ -12,7 +12,7 @@ from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.numbers import Figure, Number, exact, share, whole
 from roundtable.types import JsonValue
 
-__all__ = ["BallotForm", "Outcome", "ParameterValue", "Parameters", "Rule"]
+__all__ = ["BallotForm", "Judges", "Outcome", "ParameterValue", "Parameters", "Rule"]
 
 BallotForm: TypeAlias = Literal["choice", "ranking", "approval", "scores"]
 """What a rule asks a voter for: one option, a ranking, the options that the voter approves of, or a number for each
@@ -127,6 +127,37 @@ class Parameters:
 
 
 @dataclass(frozen=True, slots=True)
+class Judges:
+    """The judges that a rule needs in a debate: models that don't debate, and vote for an answer after each round.
+
+    The rule then counts their votes, not the debaters' answers. Each vote is a `Choice`; a judge that fails casts none.
+    Nothing is decided unless more than half of the judges vote.
+
+    Example:
+        >>> Judges(least=3).most is None
+        True
+    """
+
+    least: int = 1
+    """Minimum number of judges, at least 1."""
+    most: int | None = None
+    """Maximum number of judges; `None` if there is no limit."""
+    counted_by: str | None = None
+    """Name of the built-in rule that counts the judges' votes; `None` if the rule counts them itself. A rule that is
+    counted by another one needs judges only if a debate names it exactly as it is registered: under an alias or with
+    parameters, it counts the debaters' answers itself."""
+
+    def __post_init__(self) -> None:
+        if self.least < 1 or (self.most is not None and self.most < self.least):
+            msg = f"Judges(least={self.least!r}, most={self.most!r}) allows no number of judges"
+            raise ConfigurationError(msg, hint="Set least to 1 or more, and most to None, or to least or more.")
+
+    def allows(self, number: int) -> bool:
+        """Check whether a debate may have this number of judges."""
+        return number >= self.least and (self.most is None or number <= self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A decision rule: a name and a pure function from votes to an outcome.
 
@@ -156,3 +187,11 @@ class Rule:
     most_options: int | None = None
     """Maximum number of options, at least 1; with more, the rule decides nothing and says so. `None` if there is no
     limit. An audit doesn't try a rule on more options."""
+    judges: Judges | None = None
+    """The judges whose votes the rule counts in a debate; `None` if it counts what the debaters say. Judges vote for
+    one option, so `form` must be `"choice"`."""
+
+    def __post_init__(self) -> None:
+        if self.judges is not None and self.form != "choice":
+            msg = f"the rule {self.name!r} needs judges, who vote for one option, but has form={self.form!r}"
+            raise ConfigurationError(msg, hint="Leave form out, or leave judges out.")

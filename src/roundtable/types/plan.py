@@ -14,7 +14,6 @@ __all__ = [
     "BASELINE_STAGE",
     "CHAIR_STAGE",
     "EXTERNAL",
-    "JUDGED",
     "JUDGE_STAGE",
     "MAX_STAGES",
     "MODERATOR_STAGE",
@@ -52,9 +51,6 @@ CHAIR_STAGE: Final = "chair"
 
 EXTERNAL: Final = "external"
 """Stage of positions from outside the debate; also the provider of agents that have only such positions."""
-
-JUDGED: Final = ("judge", "judge-panel")
-"""Values of `decide` with which one or several judges decide, instead of a rule that counts positions."""
 
 
 class Visible(Value):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from roundtable._core.registry import Registry
+from roundtable._core.registry import Entry, Registry
 from roundtable.errors import ConfigurationError
-from roundtable.scoring.outcome import ParameterValue, Rule
+from roundtable.scoring.outcome import Judges, ParameterValue, Rule
 from roundtable.scoring.rules.choice import CHOICE_RULES
 from roundtable.scoring.rules.grades import GRADE_RULES
 from roundtable.scoring.rules.other import OTHER_RULES
@@ -19,7 +19,7 @@ from roundtable.scoring.rules.ranked import (
     RANKED_PAIRS_RULES,
 )
 
-__all__ = ["BUILTIN_RULES", "find_rule", "rule_name", "rule_registry"]
+__all__ = ["BUILTIN_RULES", "find_rule", "judges_of", "rule_name", "rule_registry"]
 
 BUILTIN_RULES: tuple[Rule, ...] = (
     *CHOICE_RULES,
@@ -82,21 +82,53 @@ def find_rule(name: str, rules: Registry[Rule] | None = None) -> tuple[Rule, dic
         ('supermajority', {'q': '3/4'})
     """
     known = _BUILT_IN if rules is None else rules
-    call = _CALL.fullmatch(name)
-    plain_name = call.group(1) if call else name
-    folded = rule_name(plain_name)
-    for entry in known:
-        if folded in (rule_name(entry.name), *getattr(entry.thing, "aliases", ())):
-            rule = entry.thing
-            break
-    else:
-        rule = known.get(plain_name)
+    plain_name, arguments = _split(name)
+    entry = _find_entry(plain_name, known)
+    rule = known.get(plain_name) if entry is None else entry.thing
     if not isinstance(rule, Rule):
         raise ConfigurationError(
             f"the rule {plain_name!r} must be a Rule, not {rule!r:.80}",
-            hint=f"Register Rule({folded!r}, function) instead of the function.",
+            hint=f"Register Rule({rule_name(plain_name)!r}, function) instead of the function.",
         )
-    return rule, _parse_parameters(rule, call.group(2)) if call else {}
+    return rule, _parse_parameters(rule, arguments)
+
+
+def judges_of(rule: str | Rule, rules: Registry[Rule] | None = None) -> Judges | None:
+    """Return the judges that a debate with this rule needs; `None` if the rule counts what the debaters say.
+
+    Args:
+        rule: The rule, or its name with parameters; an unknown name needs no judges.
+        rules: Registry to search; `None` for the built-in rules.
+
+    Raises:
+        ConfigurationError: Several plugins register this name.
+
+    Example:
+        >>> judges_of("judge-panel").least, judges_of("plurality")
+        (2, None)
+    """
+    if isinstance(rule, Rule):
+        return rule.judges
+    entry = _find_entry(_split(rule)[0], _BUILT_IN if rules is None else rules)
+    judges = entry.thing.judges if entry is not None and isinstance(entry.thing, Rule) else None
+    if entry is None or judges is None or (judges.counted_by is not None and rule != entry.name):
+        return None
+    return judges
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Split a rule's name from its parameters in brackets."""
+    call = _CALL.fullmatch(name)
+    return (call.group(1), call.group(2)) if call else (name, "")
+
+
+def _find_entry(name: str, known: Registry[Rule]) -> Entry[Rule] | None:
+    """Find a rule by its name, in any spelling, or by an alias; `None` if it is unknown."""
+    folded = rule_name(name)
+    for entry in known:
+        if folded in (rule_name(entry.name), *getattr(entry.thing, "aliases", ())):
+            return entry
+    return known.find(name)
 
 
 def _parse_parameters(rule: Rule, text: str) -> dict[str, ParameterValue]:

@@ -10,7 +10,7 @@ from roundtable._core.words import amount
 from roundtable.scoring.ballot_forms import FirstPlaces, Grades, in_order, is_abstention, shares
 from roundtable.scoring.ballots import Ballot, Choice, Prediction, Trajectory, Verdict
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
-from roundtable.scoring.outcome import Outcome, Parameters, Rule
+from roundtable.scoring.outcome import Judges, Outcome, Parameters, Rule
 from roundtable.scoring.rules.choice import HALF, share_of, tally_first_places, threshold_outcome
 
 __all__ = ["OTHER_RULES"]
@@ -147,7 +147,20 @@ OTHER_RULES = (
         {"initial": 20, "leave": 25, "adopt": 30, "keep": 20},
         ("trajectory", "freemad"),
     ),
-    Rule("judge", _judge, "the verdict of one judge; several verdicts must agree", RECUSAL),
-    Rule("judge-panel", _panel, "more than half of the judges", {**RECUSAL, "of": "cast"}, ("jury", "panel")),
+    Rule(
+        "judge",
+        _judge,
+        "the verdict of one judge; several verdicts must agree",
+        RECUSAL,
+        judges=Judges(most=1, counted_by="majority"),
+    ),
+    Rule(
+        "judge-panel",
+        _panel,
+        "more than half of the judges",
+        {**RECUSAL, "of": "cast"},
+        ("jury", "panel"),
+        judges=Judges(least=2, counted_by="majority"),
+    ),
 )
 """Rules on predictions, trajectories and verdicts."""
