@@ -41,6 +41,44 @@ def test_a_mistyped_endpoint_is_refused(command: Command, text: str) -> None:
     assert "--provider takes NAME=KIND,URL" in done.both
 
 
+def test_a_price_makes_a_budget_in_dollars_possible(command: Command, boxes: tuple[str, str]) -> None:
+    words = ("--provider", boxes[0], "--analyzer", "basic", "--rounds", "1", "--agents", "box-a:m", "--json")
+    refused = command("Tea?", *words, "--budget", "usd=1")
+    assert refused.code == 2
+    assert "no price is known for box-a:m" in refused.both
+    done = command("Tea?", *words, "--budget", "usd=1", "--price", "box-a:m=1000,1000")
+    assert done.code == 0, done.both
+    usage = done.json["usage"]  # type: ignore[index,call-overload]
+    tokens = usage["inputTokens"] + usage["outputTokens"]
+    assert usage["costUsd"] == pytest.approx(tokens / 1000)
+    of_all = command("Tea?", *words, "--price", "box-a:*=0,0")
+    assert of_all.json["usage"]["costUsd"] == 0  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize(
+    "text", ["box-a:m", "box-a:m=", "=1,2", "box-a:m=1", "box-a:m=1,2,3", "box-a:m=1,", "box-a:m=,1"]
+)
+def test_a_mistyped_price_is_refused(command: Command, text: str) -> None:
+    done = command("Tea?", "--price", text)
+    assert done.code == 2
+    assert "--price takes PROVIDER:MODEL=INPUT,OUTPUT" in done.both
+
+
+@pytest.mark.parametrize(
+    ("prices", "reason"),
+    [
+        (["box-a:m=1,2", "box-a:m=3,4"], "'box-a:m' is given twice"),
+        (["box-a:m=1,x"], "must be a number"),
+        (["box-a:m=1,-2"], "at least 0"),
+        (["box-a=1,2"], "'provider:model'"),
+    ],
+)
+def test_a_price_that_cannot_be_is_refused(command: Command, prices: list[str], reason: str) -> None:
+    done = command("Tea?", *(word for price in prices for word in ("--price", price)))
+    assert done.code == 2
+    assert reason in done.both
+
+
 def test_doctor_names_each_endpoint_with_its_address_and_key(
     command: Command, boxes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
