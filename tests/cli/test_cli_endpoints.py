@@ -46,7 +46,7 @@ def test_a_price_makes_a_budget_in_dollars_possible(command: Command, boxes: tup
     refused = command("Tea?", *words, "--budget", "usd=1")
     assert refused.code == 2
     assert "no price is known for box-a:m" in refused.both
-    done = command("Tea?", *words, "--budget", "usd=1", "--price", "box-a:m=1000,1000")
+    done = command("Tea?", *words, "--budget", "usd=1000", "--price", "box-a:m=1000,1000")
     assert done.code == 0, done.both
     usage = done.json["usage"]  # type: ignore[index,call-overload]
     tokens = usage["inputTokens"] + usage["outputTokens"]

@@ -14,11 +14,13 @@ from integration.test_providers_http import ASK, KEY
 
 from roundtable.cli.doctor import _addresses, _proxies
 from roundtable.errors import APINetworkError, ConfigurationError
+from roundtable.plugins import load_catalog
 from roundtable.providers import BUILTIN_SPECS, HttpProvider
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer
 from roundtable.types import ProviderConfig
 
+INFOS = load_catalog().provider_infos()
 PROXY = {"HTTPS_PROXY": "http://me:secret@127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
 
 
@@ -59,9 +61,9 @@ class TestPlainHttpOnALocalNetwork:
         assert model(ProviderConfig(base_url=url, api_key=KEY), ROUNDTABLE_ALLOW_PLAIN_HTTP="true").endpoint == url
 
     def test_is_a_note_of_doctor_and_broken_with_a_key(self, url):
-        (note,) = (check for check in _addresses(Settings(compatible_base_url=url, compatible_model="m")))
+        (note,) = (check for check in _addresses(Settings(compatible_base_url=url, compatible_model="m"), INFOS))
         assert (note.state, "plain http" in note.detail) == ("warning", True)
-        (fault,) = _addresses(Settings(compatible_base_url=url, compatible_model="m", compatible_api_key=KEY))
+        (fault,) = _addresses(Settings(compatible_base_url=url, compatible_model="m", compatible_api_key=KEY), INFOS)
         assert (fault.state, "allow_plain_http" in fault.fix) == ("broken", True)
 
 
@@ -74,7 +76,7 @@ def test_plain_http_to_other_hosts_is_refused_even_without_a_key(url):
 
 def test_the_host_of_ollama_may_be_on_a_local_network():
     assert model(OLLAMA_HOST="http://ollama:11434").endpoint == "http://ollama:11434/v1"
-    (note,) = _addresses(Settings(ollama_host="http://ollama:11434"))
+    (note,) = _addresses(Settings(ollama_host="http://ollama:11434"), INFOS)
     assert (note.name, note.state) == ("address OLLAMA_HOST", "warning")
 
 

@@ -34,13 +34,14 @@ from roundtable.tools.search import search_provider
 from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
 
     from roundtable.api.seats import Offer
     from roundtable.cli.context import CommandContext
+    from roundtable.types import ProviderInfo
 
 __all__ = ["Check", "run_checks", "save_readable"]
 
@@ -72,7 +73,12 @@ async def run_checks(context: CommandContext) -> ExitCode:
     """Check everything a debate needs, without network calls."""
     settings = context.settings
     offered = context.table.providers()  # loads the plugins whose keys are set
-    checks = [*_versions(), *_keys(context), *_addresses(context), *_endpoints(context)]
+    checks = [
+        *_versions(),
+        *_keys(context),
+        *_addresses(settings, context.table.catalog.provider_infos()),
+        *_endpoints(context),
+    ]
     checks += [*_proxies(settings), *_searches(settings)]
     checks += _programs(settings)
     checks.append(await anyio.to_thread.run_sync(_check_embedded, settings))
@@ -130,8 +136,7 @@ def _keys(context: CommandContext) -> Iterator[Check]:
             yield Check(f"key {variable}", "ok", f"set, used by {' and '.join(users)}; not tried")
 
 
-def _addresses(context: CommandContext) -> Iterator[Check]:
-    settings, infos = context.settings, context.table.catalog.provider_infos()
+def _addresses(settings: Settings, infos: Sequence[ProviderInfo]) -> Iterator[Check]:
     # Two providers may share a variable.
     for variable in dict.fromkeys(info.base_url_env for info in infos if info.base_url_env):
         url = settings.get(variable)
