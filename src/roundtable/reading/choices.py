@@ -20,6 +20,7 @@ from roundtable.reading.judgements import (
     is_called_best,
     is_followed_by_rejection,
     is_judged_badly,
+    is_odd_note,
     is_rejected_behind,
 )
 from roundtable.reading.marks import marked_option
@@ -557,8 +558,9 @@ def _leads_to_label(before: str) -> bool:
 
     Elsewhere it may stand behind what is rejected or said by others: *I disagree with Ada (B)*.
     """
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", re.split(r"[,:;，：；]", before)[-1])
-    return all(word.casefold() in CHOOSING for word in words)
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", re.split(r"[,;，；]", before)[-1])
+    is_example = [word.casefold() for word in words] == ["as", "in"]
+    return not is_example and all(word.casefold() in CHOOSING for word in words)
 
 
 def _speaks_against(heading: str) -> bool:
@@ -602,6 +604,8 @@ def _is_retracted(text: str, named: Named, end: int, table: OptionTable) -> bool
     if _is_taken_back(text, named, end, table) or _other_named(text, named, end, table):
         return True
     if named.by != "both" and is_followed_by_rejection(text, named.end):
+        return True
+    if named.by != "text" and is_odd_note(text, named.end, named.by):
         return True
     if (
         _CHATTY.match(text, named.end, end)

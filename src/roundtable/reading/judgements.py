@@ -226,6 +226,32 @@ _CALLED_FALSE: Final = re.compile(
 """A judgement that calls an option false and says nothing else."""
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,80}\"")
 """Words that are spoken about, as in *"not bad" is positive*."""
+_NOTE: Final = re.compile(
+    r"[\s*_`\"')\]]*+(?P<sign>[:：(\[]|[-\u2013\u2014]\s)?[\s*_`\"']*+(?P<words>[^.,;:!?\n\u3002\uff0c]{1,40}?)[\s*_`\"')\].!\u3002]*+"
+)
+"""A note behind an option with which the text ends, on the same line."""
+_SHARE: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?)\s?%")
+_LIKELIER: Final = 50.0
+_MOST_NOTE: Final = 2
+_APPROVING: Final = CHOOSING | {
+    *(
+        "yes",
+        "ok",
+        "okay",
+        "definitely",
+        "absolutely",
+        "clearly",
+        "certainly",
+        "sure",
+        "winner",
+        "first",
+        "recommended",
+    ),
+    *("ja", "oui", "sí", "si", "sì", "sim", "tak", "evet", "да", "richtig", "correcto", "correcta", "perfect", "great"),
+    *("good", "easily", "always", "obviously", "exactly", "indeed", "preferred", "favourite", "favorite", "approved"),
+    *("selected", "chosen", "confirmed", "accepted", "agreed", "agree", "support", "true", "verified", "done"),
+}
+"""Words of a note that do not speak against an option."""
 _MOST_DENIAL: Final = 3
 _OF_OTHERS: Final = re.compile(r"(?<![a-z])(?:did|does|would)\s(?!I\s|(?i:we|you|it|the|this|that)\s)[A-Z][a-z]+\s")
 _MOST_JUDGEMENT: Final = 6
@@ -252,6 +278,24 @@ def is_judged_badly(behind: str, most: int = 6) -> bool:
         or contains("adverse", clause)
         or (bool(lead["sign"]) and contains("report", clause))
     )
+
+
+def is_odd_note(text: str, at: int, by: str) -> bool:
+    """Check whether the text ends with a short note on an option that may judge it: *B: misleading*, *B (per Ada)*.
+
+    Args:
+        text: The folded text.
+        at: End of the option.
+        by: Whether the option is named by its label, its text or both.
+    """
+    note = _NOTE.fullmatch(text, at)
+    is_signed = note is not None and (note["sign"] is not None or (by == "label" and text[at - 1] in ":："))
+    if note is None or not is_signed:
+        return False
+    if number := _SHARE.fullmatch(note["words"]):
+        return float(number[1]) < _LIKELIER
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?|[0-9]+", note["words"])
+    return len(words) <= _MOST_NOTE and not all(word.casefold() in _APPROVING for word in words)
 
 
 def is_followed_by_rejection(text: str, at: int) -> bool:
@@ -312,6 +356,8 @@ def is_called_best(text: str, named: Named, end: int) -> bool:
     stop = _PRAISED.match(text, praise.end(), end)
     if stop is None or _UNLESS.match(text, stop.end(), end) or _OF_SUCH.match(text, praise.end(), end):
         return False
+    if contains("mistake", text[praise.end() : stop.end()]):
+        return False  # "the right choice for the wrong job"
     return _begins_own_clause(text[max(0, text.rfind("\n", 0, named.start)) : named.start])
 
 

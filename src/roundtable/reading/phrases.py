@@ -221,8 +221,11 @@ ADVERSE: Final = _words(
 """Words directly behind an option that speak against it."""
 
 OFFERS: Final = (
-    r"i(?: can|'d be| would be| am|'m| will|'ll)\s(?:happy |glad |ready |able )?(?:to )?"
-    r"(?:help|assist|ready|answer that|do that|try|start|begin)(?![a-z])"
+    r"(?:(?:of course|sure|certainly),?\s)?i(?: can|'d be| would be| am|'m| will|'ll| shall)\s"
+    r"(?:certainly |gladly |happy |glad |ready |able )?(?:to )?"
+    r"(?:help|assist|ready|answer|do that|try|start|begin)(?![a-z])"
+    r"|here(?: is|'s|\sare)(?![a-z])|i(?:'ve| have)?\s(?:read|considered|reviewed|an? opinion)(?![a-z])"
+    r"|(?:sir|madam|thanks|thank you|danke|merci|gracias|grazie|obrigad[oa]|bedankt)(?=[\s.,!]|\Z)"
 )
 """A pattern of what an assistant says before it answers, as in *Yes, I can help with that*."""
 

@@ -34,6 +34,10 @@ TONES = Asked("choice", ("positive", "negative", "neutral"))
         "Compare (A) with (B).",
         "Ada (A), Bo (B), Cy (C)",
         "See (B).",
+        "As in (B)",
+        "Ada: (B)",
+        "Question: (B)",
+        "Unsure: (B)",
         "Ich teile Adas Meinung kaum (B).",
         "Bo préfère Porto (B).",
         "Порту хуже, чем столица (B).",
@@ -149,6 +153,12 @@ def test_a_yes_or_no_in_reply_to_others_refers_to_an_answer(text: str, name: str
         "Yes, I'd be happy to help.",
         "No, I cannot answer that.",
         "No, I don't know.",
+        "Yes, here is my answer:",
+        "Yes, I'll answer.",
+        "Yes, of course I can help you.",
+        "Yes, I have considered all arguments carefully.",
+        "No, thanks",
+        "No, gracias",
         "No, I'm sorry, I can't help with that.",
     ],
 )
@@ -192,3 +202,22 @@ def test_what_is_crossed_out_is_not_read(text: str, value: str) -> None:
 
 def test_thoughts_that_end_before_the_answer_on_their_line_are_left_out() -> None:
     assert read_answer("</think>B", CITIES).value == "B) Porto"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B: disagree", "B - disagree", "B: 0", "B: 0%", "B (10%)", "B: score 1", "B: inexact", "B: 틀림", "B: non",
+        "B: misleading", "B: a trap", "B: Ada's view", "B (per Ada)",
+    ],
+)  # fmt: skip
+def test_a_short_note_that_may_judge_an_option_leaves_it_open(text: str) -> None:
+    assert read_answer(text, CITIES).certainty != "certain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["B: yes", "B (correct)", "B: definitely", "B (90%)", "B: my choice", "B: Porto", "B) Porto: the best", "B", "B."],
+)
+def test_a_short_note_that_approves_an_option_keeps_it(text: str) -> None:
+    assert read_answer(text, CITIES).value == "B) Porto"
