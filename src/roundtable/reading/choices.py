@@ -276,6 +276,8 @@ def _whole(text: str, start: int, table: OptionTable, original: str) -> list[_Vo
     spellings = [original[start:], original[begin:end], text[begin:end], cleaned(original[begin:end])]
     if FACTORIAL.search(text, begin, end):
         spellings.pop()
+    if original.startswith("```", start):
+        spellings.append(cleaned(original[start:].rstrip()))
     found = next((options for spelling in spellings if (options := table.whole(spelling))), ())
     return [_Vote(found, "option", begin, end)] if found else []
 

@@ -235,6 +235,7 @@ VERB_ENDINGS: Final = _words(
     is_the_one_to_pick is_the_way_to_go would_be_the_best would_be_best is_best is_the_better_choice
     is_the_better_option
     is_a_better_choice is_the_preferred seems_the_best seems_best seems_right looks_best makes_the_most_sense
+    seems_like_the_best stands_out_as_the_best emerges_as_the_best is_the_only_correct
     is_correct is_the_correct
     is_right is_the_right is_the_best is_my_choice is_my_pick is_my_answer is_my_vote is_my_final is_my_top
     is_my_first
@@ -726,7 +727,8 @@ IDIOMS: Final = _words(
 SHORT_LEADS: Final = _words(
     """without_doubt without_a_doubt ohne_zweifel zweifellos ganz_klar sans_hésiter sans_aucun_doute sans_doute_aucun
     sin_duda sin_dudarlo senza_dubbio sem_dúvida zonder_twijfel bez_wątpienia без_сомнения 毫无疑问 間違いなく
-    easy simple sadly honestly frankly obviously
+    easy simple sadly honestly frankly obviously clearly absolutely surely simply just of_course ergo definitely
+    with_high_confidence
     unfortunately leider malheureusement desgraciadamente purtroppo infelizmente helaas niestety к_сожалению
     in_my_opinion in_my_view on_balance for_me all_things_considered meiner_meinung_nach à_mon_avis en_mi_opinión
     secondo_me na_minha_opinião naar_mijn_mening moim_zdaniem по_моему_мнению in_short in_brief short_answer

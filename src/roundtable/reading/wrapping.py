@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Final
 
@@ -17,6 +18,9 @@ _MOST_FRAMES: Final = 3
 _MOST_LAYERS: Final = 8
 _SPACING: Final = re.compile(r"\\[,;:! ]|\\q?quad(?![a-z])|(?<=[0-9])~(?=[a-z])")
 _EMPHASIS: Final = ("***", "**", "__", "*", "`", "_")
+_TAG: Final = re.compile(r"<(b|strong|i|em|u|p|div|span|code|mark)>([^<>]*+)</\1>", re.IGNORECASE)
+_CODE: Final = re.compile(r"```[a-z]{0,12}\s([^`]*+)```", re.IGNORECASE)
+"""The HTML tags and the block of code that may stand around a whole answer."""
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("'", "'"))
 
 
@@ -24,13 +28,13 @@ def cleaned(text: str) -> str:
     r"""Return an answer without what stands around it.
 
     Example:
-        >>> cleaned("**Porto**."), cleaned(r"$\boxed{1{,}000}$"), cleaned('"Tea"'), cleaned("C#")
+        >>> cleaned("**Porto**."), cleaned(r"$\boxed{1{,}000}$"), cleaned('"Tea"'), cleaned("<b>C#</b>")
         ('Porto', '1,000', 'Tea', 'C#')
     """
     inner = _SPACING.sub(" ", text).replace("\\%", "%").replace("\\$", "$").replace("{,}", ",")
     for _ in range(_MOST_FRAMES):
         inner = _FRAME.sub(r"\1", inner)
-    inner = " ".join(inner.split())
+    inner = " ".join(html.unescape(inner).split())
     for _ in range(_MOST_LAYERS):
         unwrapped = _without_layer(inner)
         if unwrapped == inner:
@@ -40,6 +44,8 @@ def cleaned(text: str) -> str:
 
 
 def _without_layer(text: str) -> str:
+    if (around := _TAG.fullmatch(text)) or (around := _CODE.fullmatch(text)):
+        text = around[around.re.groups].strip()
     for mark in _EMPHASIS:
         if text.startswith(mark) and text.endswith(mark) and len(text) > 2 * len(mark):
             text = text[len(mark) : -len(mark)].strip()

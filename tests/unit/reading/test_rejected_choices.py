@@ -221,3 +221,23 @@ def test_a_short_note_that_may_judge_an_option_leaves_it_open(text: str) -> None
 )
 def test_a_short_note_that_approves_an_option_keeps_it(text: str) -> None:
     assert read_answer(text, CITIES).value == "B) Porto"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>B</b>", "<strong>B) Porto</strong>", "<p>B</p>", "B&nbsp;", "&quot;B&quot;", "```text\nB) Porto\n```",
+        '```json\n"B"\n```', "Clearly, Porto.", "Absolutely Porto!", "Surely B.", "Ergo: B", "Just B.",
+        "With high confidence: B", "Porto seems like the best choice.", "Porto stands out as the best option.",
+        "B is the only correct option.",
+    ],
+)  # fmt: skip
+def test_a_choice_inside_markup_or_behind_an_adverb_is_read(text: str) -> None:
+    assert read_answer(text, CITIES).value == "B) Porto"
+
+
+@pytest.mark.parametrize(
+    "text", ["Just B and C are left.", "Surely B fails.", "Only B is wrong.", "<b>A</b> or <b>B</b>"]
+)
+def test_an_adverb_before_an_option_chooses_nothing_by_itself(text: str) -> None:
+    assert read_answer(text, CITIES).certainty != "certain"
