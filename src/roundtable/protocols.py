@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ModelProfile,
         Owner,
         Plan,
+        QueueDatabase,
         SearchHit,
         SearchQuery,
         SessionFilter,
@@ -66,6 +67,7 @@ __all__ = [
     "FullText",
     "HasBackupHint",
     "HasEndpoint",
+    "HoldsQueues",
     "KeyValue",
     "Leases",
     "Notify",
@@ -439,6 +441,14 @@ class Backup(Protocol):
         Raises:
             StorageError: The file exists, or cannot be written.
         """
+
+
+@runtime_checkable
+class HoldsQueues(Protocol):
+    """Optional part of a `Storage`: a fleet can keep its queue beside the sessions."""
+
+    def queue_database(self) -> QueueDatabase:
+        """Return the database of the queue; nothing is opened or created."""
 
 
 @runtime_checkable

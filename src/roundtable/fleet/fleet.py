@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
 import anyio
@@ -601,11 +600,8 @@ class Fleet:
 
 def _shown(storage: Storage) -> str:
     """Return where a storage keeps its data, without secrets."""
-    location = getattr(storage, "location", None)
-    if location is not None:
-        return f"the schema {location.schema!r} of {location.name.partition('?')[0]!r}"
-    path = getattr(storage, "db_path", None)
-    return repr(storage) if path is None else repr(str(Path(path).absolute()))
+    queue_database = getattr(storage, "queue_database", None)
+    return repr(storage) if queue_database is None else queue_database().sessions
 
 
 def _per_minute(rows: Sequence[QueuedDebate], now: float) -> float:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from roundtable.fleet.jobs import JobDebate
     from roundtable.protocols import Storage
-    from roundtable.storage.postgres_connection import Address
+    from roundtable.types.storage import QueueDatabase
 
-__all__ = ["FORMAT", "HOLD", "TRANSACTION_IDLE_S", "Database", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
+__all__ = ["FORMAT", "HOLD", "TRANSACTION_IDLE_S", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
 
 T = TypeVar("T")
 
@@ -51,40 +51,19 @@ _STATES: Final = {
 }
 
 
-class Database(NamedTuple):
-    """Where the queue is stored."""
-
-    url: str
-    """Address for SQLAlchemy; may contain a password."""
-    schema: str | None
-    """PostgreSQL schema of the tables; `None` in SQLite."""
-    name: str
-    """The address without secrets, for messages."""
-    address: Address | None = None
-    """The address in PostgreSQL."""
-
-
-def database_of(storage: Storage) -> Database:
+def database_of(storage: Storage) -> QueueDatabase:
     """Return the database for the queue that belongs to a storage of sessions.
 
-    For SQLite, the queue is a second file, `NAME.fleet.db`, in the folder of the storage's file. For PostgreSQL, the
-    queue has its own schema, `SCHEMA_fleet`, in the same database.
-
     Raises:
-        ConfigurationError: The storage is neither SQLite nor PostgreSQL; sessions in memory end with their process.
+        ConfigurationError: The storage has no place for queues; sessions in memory end with their process.
     """
-    from roundtable.storage.sqlite import SQLiteStorage
-
-    if isinstance(storage, SQLiteStorage):
-        path = Path(storage.db_path).absolute()
-        path = path.with_name(f"{path.stem}.fleet.db")
-        return Database(f"sqlite:///{path}", None, str(path))
-    location = getattr(storage, "location", None)
-    if location is not None:
-        # DBOS gets the URL that the user gave, only with another driver.
-        return Database(location.libpq_url, f"{location.schema}_fleet", location.name, location)
-    msg = f"a fleet cannot store its queue with {type(storage).__name__}"
-    raise ConfigurationError(msg, hint="Use sqlite:///... or postgresql://... as the storage.")
+    queue_database: Callable[[], QueueDatabase] | None = getattr(storage, "queue_database", None)
+    if queue_database is None:
+        msg = f"a fleet cannot store its queue with {type(storage).__name__}"
+        raise ConfigurationError(
+            msg, hint="Use sqlite:///... or postgresql://... as the storage, or one with the method `queue_database`."
+        )
+    return queue_database()
 
 
 class QueuedDebate(NamedTuple):
@@ -118,7 +97,7 @@ class JobQueue:
         fleet: Name of the fleet.
     """
 
-    def __init__(self, database: Database, fleet: str) -> None:
+    def __init__(self, database: QueueDatabase, fleet: str) -> None:
         self.database = database
         self.name: str = f"debates-{fleet}"
         """Name of the queue in DBOS."""
@@ -336,12 +315,9 @@ class JobQueue:
 
     def _storage_error(self, error: SQLAlchemyError | OSError) -> StorageError:
         cause = getattr(error, "orig", None)
-        if self.database.address is not None:
-            from roundtable.storage.postgres_connection import storage_error_of
-
-            storage_error = storage_error_of(cause, self.database.address)
-            if storage_error is not None:
-                return storage_error
+        known = None if self.database.error_of is None else self.database.error_of(cause)
+        if isinstance(known, StorageError):
+            return known
         return StorageError(
             f"the queue in {self.database.name} cannot be used: {type(cause or error).__name__}",
             hint="Check that the disk has space, and that this user may create and write the file.",

@@ -8,10 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
-
 from roundtable._core.files import user_data_folder
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.errors import ConfigurationError
 from roundtable.http import masked_url
 
 if TYPE_CHECKING:
@@ -86,13 +84,6 @@ async def is_created(storage: Storage) -> bool:
     Raises:
         StorageError: The database cannot be reached.
     """
-    from roundtable.storage.sqlite import SQLiteStorage
-
-    if isinstance(storage, SQLiteStorage):
-        try:
-            return await anyio.Path(storage.db_path).exists()
-        except OSError as error:
-            raise StorageError(f"{str(storage.db_path)!r} cannot be read: {error.strerror}", cause=error) from error
     check = getattr(storage, "is_created", None)
     return check is None or bool(await check())
 

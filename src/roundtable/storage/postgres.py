@@ -24,7 +24,14 @@ from roundtable.errors import ConfigurationError, LeaseLost, SessionError, Stora
 from roundtable.record import Progress, follow, read_record, start_progress
 from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.postgres_background import Background
-from roundtable.storage.postgres_connection import Address, Limits, Listener, PostgresPool, parse_address
+from roundtable.storage.postgres_connection import (
+    Address,
+    Limits,
+    Listener,
+    PostgresPool,
+    parse_address,
+    storage_error_of,
+)
 from roundtable.storage.postgres_keyvalue import PostgresKeyValue
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
 from roundtable.storage.postgres_url import command_url
@@ -53,7 +60,7 @@ from roundtable.storage.rules import (
     value_text,
 )
 from roundtable.storage.whole_sessions import WholeSessionMethods
-from roundtable.types import durable_event
+from roundtable.types import QueueDatabase, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -292,6 +299,14 @@ class PostgresStorage(WholeSessionMethods):
     def kv(self) -> KeyValue:
         """Key-value store for small values."""
         return self._kv
+
+    def queue_database(self) -> QueueDatabase:
+        """Return where a fleet keeps its queue: in the schema `SCHEMA_fleet` of the same database."""
+        # The URL is the user's own, only with another driver.
+        place = self.location
+        sessions = f"the schema {place.schema!r} of {place.name.partition('?')[0]!r}"
+        error_of = partial(storage_error_of, address=place)
+        return QueueDatabase(place.libpq_url, f"{place.schema}_fleet", place.name, sessions, error_of)
 
     async def is_created(self) -> bool:
         """Check whether the tables exist. Nothing is created.

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from anyio import Path as AsyncPath
 from anyio import to_thread
 
 from roundtable._core.clock import SystemClock
@@ -22,7 +23,7 @@ from roundtable.storage.rules import check_append, session_key
 from roundtable.storage.statements import Key
 from roundtable.storage.whole_sessions import WholeSessionMethods
 from roundtable.storage.worker import Worker, commit_together, read_each
-from roundtable.types import SessionFilter
+from roundtable.types import QueueDatabase, SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,6 +173,23 @@ class SQLiteStorage(WholeSessionMethods):
     def kv(self) -> KeyValue:
         """Key-value store for small values."""
         return self._kv
+
+    async def is_created(self) -> bool:
+        """Check whether the file exists. Nothing is created.
+
+        Raises:
+            StorageError: The folder cannot be read.
+        """
+        try:
+            return await AsyncPath(self.db_path).exists()
+        except OSError as error:
+            raise StorageError(f"{self.db_path!r} cannot be read: {error.strerror}", cause=error) from error
+
+    def queue_database(self) -> QueueDatabase:
+        """Return where a fleet keeps its queue: in a second file, `NAME.fleet.db`, in the same folder."""
+        own = Path(self.db_path).absolute()
+        path = own.with_name(f"{own.stem}.fleet.db")
+        return QueueDatabase(f"sqlite:///{path}", None, str(path), repr(str(own)))
 
     async def create(self, record: SessionRecord) -> None:
         """Store a new, empty session. See `Storage.create`."""

@@ -203,6 +203,7 @@ if TYPE_CHECKING:
     from roundtable.types.storage import (
         Lease,
         Owner,
+        QueueDatabase,
         SearchHit,
         SearchQuery,
         SessionFilter,
@@ -335,6 +336,7 @@ __all__ = [
     "ProviderConfig",
     "ProviderInfo",
     "ProviderWait",
+    "QueueDatabase",
     "RankingAnswer",
     "RateLimit",
     "Reading",
@@ -443,7 +445,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnSpec Visible",
-    "storage": "Lease Owner SearchHit SearchQuery SessionFilter SessionSummary",
+    "storage": "Lease Owner QueueDatabase SearchHit SearchQuery SessionFilter SessionSummary",
     "teams": "AgentResult ChatMessage Team TeamMember TeamOutcome",
 }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import AfterValidator, Field
 
@@ -12,7 +12,22 @@ from roundtable.types.argument_value import ArgumentValue
 from roundtable.types.base import JsonValue, Timestamp, Value
 from roundtable.types.debate import DebateMode, ExitReason, SessionStatus, status_in_words
 
-__all__ = ["Cursor", "Lease", "Owner", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
+__all__ = ["Cursor", "Lease", "Owner", "QueueDatabase", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
+
+
+class QueueDatabase(NamedTuple):
+    """The database in which a fleet keeps the queue that belongs to a storage of sessions."""
+
+    url: str
+    """Address for SQLAlchemy; may contain a password. SQLite and PostgreSQL are supported."""
+    schema: str | None
+    """PostgreSQL schema of the queue's tables; `None` in SQLite."""
+    name: str
+    """The address without secrets, for messages; in SQLite, the path of the file."""
+    sessions: str
+    """Where the sessions are, without secrets, for messages."""
+    error_of: Callable[[object], Exception | None] | None = None
+    """Function that returns the storage's own error for an error of its driver, or `None` for other errors."""
 
 
 def _check_cursor(cursor: str) -> str:
