@@ -78,6 +78,26 @@ class TestRankings:
             '{"1": "Porto", "2": "Lisbon", "3": "Faro"}',
             '{"order": ["Porto", "Lisbon", "Faro"], "reasoning": "So."}',
             '{"ranking": ["Porto", "Lisbon", "Faro (worst)"]}',
+            "Faro < Lisbon < Porto",
+            '{"Porto": 1, "Lisbon": 2, "Faro": 3}',
+            '{"Faro": 3, "Lisbon": "2", "Porto": 1, "reasoning": "So."}',
+            "Porto, Lisbon, Faro (best to worst)",
+            "Porto (best), Lisbon (by the sea), Faro (worst)",
+            "Faro (worst), Lisbon, Porto (best)",
+            "Faro (rank 3), Lisbon (rank 2), Porto (rank 1)",
+            "Faro (3rd), Lisbon (2nd), Porto (1st)",
+            "Faro (last), Lisbon (second), Porto (first)",
+            "Lisbon (second choice), Faro (third choice), Porto (first choice)",
+            "Faro: 3rd, Lisbon: 2nd, Porto: 1st",
+            "Faro - worst\nLisbon\nPorto - best",
+            "- Faro (least preferred)\n- Lisbon\n- Porto (most preferred)",
+            "3. Faro\n2. Lisbon\n1. Porto",
+            '{"ranking": ["Faro (worst)", "Lisbon", "Porto (best)"]}',
+            '{"ranking": ["Faro [worst]", "Lisbon", "Porto [best]"]}',
+            '{"ranking": ["Faro: worst", "Lisbon", "Porto: best"]}',
+            '{"ranking": ["3. Faro", "2. Lisbon", "1. Porto"]}',
+            '{"ranking": ["1. Porto", "2. Lisbon", "3. Faro"]}',
+            '{"ranking": "Faro (worst), Lisbon, Porto (best)"}',
         ],
     )
     def test_a_ranking_with_one_reading_is_read(self, text: str) -> None:
@@ -110,8 +130,8 @@ class TestRankings:
             "Porto > Lisbon > ",
             "Not Porto > Lisbon",
             "Porto and Lisbon",
-            "Faro < Lisbon < Porto",
             "Porto >= Lisbon",
+            "Faro < Lisbon > Porto",
             "Porto, Lisbon > Faro",
             "Worst to best: Porto, Lisbon, Faro",
             "1. Porto\n3. Lisbon",
@@ -146,6 +166,39 @@ class TestRankings:
         ],
     )
     def test_a_ranking_with_several_readings_or_none_is_unread(self, text: str) -> None:
+        unread(text, "ranking")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Faro (1 point), Lisbon (2 points), Porto (3 points)",
+            "Faro (1), Lisbon (2), Porto (3)",
+            "Faro, Lisbon, Porto (worst to best)",
+            "Ranking (worst to best): Faro, Lisbon, Porto",
+            "Faro (worst), Lisbon, Porto",
+            "Faro (worst)",
+            "Faro (last), Porto",
+            "Faro (lowest score)",
+            "1. Faro (worst)\n2. Lisbon\n3. Porto (best)",
+            "Faro (worst) > Lisbon > Porto (best)",
+            "Faro (3rd), Lisbon (3rd), Porto (1st)",
+            "Faro (3rd) = Lisbon, Porto",
+            "Porto (incorrect)",
+            "Porto: incorrect",
+            "Porto (rejected), Lisbon",
+            "Porto (schlecht), Lisbon",
+            "Porto (最差), Lisbon",
+            "Porto (❌), Lisbon",
+            "3. Faro\n1. Lisbon\n2. Porto",
+            '{"ranking": ["Faro (incorrect)", "Lisbon"]}',
+            '{"ranking": ["worst: Faro", "Lisbon", "best: Porto"]}',
+            '{"ranking": ["Faro is worst", "Lisbon", "Porto is best"]}',
+            '{"ranking": ["Porto", "Lisbon", "not Faro"]}',
+            '{"ranking": ["Faro", "Lisbon", "Porto"], "order": "worst to best"}',
+            '{"Porto": 1, "Lisbon": 1, "Faro": 3}',
+        ],
+    )
+    def test_notes_on_order_number_rejection_or_quality_are_not_dropped(self, text: str) -> None:
         unread(text, "ranking")
 
     @pytest.mark.parametrize(
@@ -208,6 +261,19 @@ class TestApprovals:
         assert ballot.reading is not None
         assert ballot.reading.value == "Porto, Lisbon"
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "- Porto: yes\n- Lisbon: no",
+            "Porto: yes, Lisbon: no, Faro: rejected",
+            '{"Porto": "yes", "Lisbon": "no"}',
+            '{"approved": {"Porto": "yes", "Lisbon": "no"}}',
+            '{"approved": ["Porto (by the sea)"]}',
+        ],
+    )
+    def test_verdicts_on_each_option_are_read(self, text: str) -> None:
+        assert read(text, "approval").approved == ("Porto",)
+
     @pytest.mark.parametrize("text", ["Approved: Porto", "I approve Porto.", '["Porto"]', "I vote for Porto."])
     def test_one_option_is_approved(self, text: str) -> None:
         assert read(text, "approval").approved == ("Porto",)
@@ -228,6 +294,15 @@ class TestApprovals:
             '{"approved": {"Porto": false}}',
             '{"approved": ["Porto" maybe]}',
             "Porto (no)",
+            "Porto (incorrect)",
+            "Porto: incorrect",
+            "- Porto: yes\n- Lisbon: perhaps",
+            "- Porto: yes\n- Porto: no",
+            "- Porto: no\n- Lisbon: no",
+            '{"approved": ["Porto (incorrect)"]}',
+            '{"approved": ["Porto (unacceptable)", "Lisbon"]}',
+            '{"approved": ["Porto: no", "Lisbon: yes"]}',
+            '{"approved": ["not Porto", "Lisbon"]}',
         ],
     )
     def test_approvals_with_several_readings_or_none_are_unread(self, text: str) -> None:
@@ -264,6 +339,8 @@ class TestScores:
             "Porto: 9, Porto: 3",
             "Porto is a 9",
             "Porto: 9 (cheap)",
+            "Porto (incorrect): 9, Lisbon: 3",
+            '{"scores": {"Porto (worst)": 9, "Lisbon": 1}}',
             "Porto: high",
             "Porto: 9\nThe others are bad.",
             "I vote for Porto.",
@@ -317,3 +394,12 @@ def test_numbers_of_members() -> None:
     assert [finite_number(value) for value in (True, None, "1e400", "7%", " -2.5 ")] == [None, None, None, None, -2.5]
     assert finite_number("80 per cent", percent_of=100) == 80
     assert [score_number(value, 10) for value in (True, 3, "3/10", "3 / 9", "3 pts.")] == [None, 3, 3, None, 3]
+
+
+class TestBallotsOfOneOption:
+    @pytest.mark.parametrize(
+        "note", [": incorrect", " (incorrect)", " - incorrect", ": rejected", ": false", ": falsch"]
+    )
+    def test_an_option_called_wrong_is_not_voted_for(self, note: str) -> None:
+        for text in (f"Porto{note}", json.dumps({"choice": f"Porto{note}"})):
+            assert isinstance(parsed(text, "ballot"), ParseFailure), text

@@ -41,8 +41,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from roundtable._core.scale import scale_problem
 from roundtable._core.strict_json import is_too_deep
 from roundtable._core.text import well_formed
-from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_member, ballot_in_text
+from roundtable.parsing.ballot_notes import has_reversed_order
+from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_member, ballot_in_text, has_notes
 from roundtable.parsing.claims import ParsedClaim, parse_claims
+from roundtable.parsing.comparisons import parse_comparisons
+from roundtable.parsing.confidence import DEFAULT_CONFIDENCE, loose_confidence, stated_confidence
 from roundtable.parsing.forms import LEADING_MEMBER, SeveralAnswers, find_answer, is_answer_text
 from roundtable.parsing.json_in_text import MAX_CHARS, Document, is_json_like
 from roundtable.parsing.members import DECORATION, stance_in, text_in, text_or_number, texts_in
@@ -63,18 +66,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "with_reading"]
 
-DEFAULT_CONFIDENCE = 0.5
 _UNCHANGED: Final = frozenset({"whole", "form"})
 """Rules that take a part of the form as it is."""
-_MOST_VERDICTS: Final = 50
+_MOST_GROUPS: Final = 50
 _LONG_LINE: Final = 300
 _NO_ANSWER_AFTER_THOUGHTS = "there were thoughts and no answer behind them"
 _VOTE_LISTS: Final[dict[AnswerKind, VoteList]] = {"ranking": "ranking", "approval": "approval", "scores": "scores"}
 _NOTHING: Final = re.compile(r"\W*(?:null\W*)?", re.IGNORECASE)
 _OTHER_FORM: Final = "the ballot is not in the form, but can be read in one way"
+_SAYS_MORE: Final = "a part of the ballot says more than an option"
 _NO_OBJECT: Final = 'no JSON object with "{}" was found'
 _GUESSED_MEMBERS: Final = frozenset({"bottom_line", "choice"})
 _SHORT_MEMBERS: Final = _GUESSED_MEMBERS | {"confidence", "stance"}
+_REASONED: Final = frozenset({"reasoning", "ranking", "same"})
 _UNREAD_VOTE: Final = Reading(certainty="unread", rule="none", place="choice")
 _UNREAD_POSITION: Final = Reading(certainty="unread", rule="none")
 # The start of an answer object, complete or not.
@@ -202,7 +206,8 @@ def parse_answer(
         return _unread_member(problem, text, document.span, wanted)
     fields, uncounted = _countable_fields(document)
     parsed = _read_form(fields, wanted, confidence_scale)
-    if not isinstance(parsed, str) and kind in _VOTE_LISTS and parsed.warnings and document.guessed:
+    has_faults = parsed == _SAYS_MORE if isinstance(parsed, str) else parsed.warnings
+    if kind in _VOTE_LISTS and has_faults and document.guessed:
         parsed = f'the JSON is not valid, and a part of "{wanted.member}" cannot be read'
     if isinstance(parsed, str):
         return _invalid(parsed, text, document.span, fields, wanted)
@@ -234,11 +239,18 @@ def _read_form(fields: JsonObject, wanted: _Wanted, confidence_scale: int) -> Pa
     if wanted.kind not in _VOTE_LISTS:
         return _READERS[wanted.kind](fields, wanted.asked, confidence_scale)
     parsed = _read_vote(fields, wanted)
+    is_noted = wanted.asked is not None and has_notes(fields[wanted.member], wanted.asked)
     is_clear = not isinstance(parsed, str) and not parsed.warnings
-    if is_clear or isinstance(parsed, _OffScale) or wanted.asked is None:
+    if wanted.kind == "ranking" and any(
+        isinstance(item, str) and has_reversed_order(item) for name, item in fields.items() if name not in _REASONED
+    ):
+        return '"ranking" must be best first'
+    if (is_clear and not is_noted) or isinstance(parsed, _OffScale) or wanted.asked is None:
         return parsed
     other = ballot_in_member(fields, _VOTE_LISTS[wanted.kind], wanted.asked, wanted.scale[1])
-    return parsed if other is None else _other_vote(other, wanted)
+    if other is None:
+        return _SAYS_MORE if is_noted else parsed
+    return _other_vote(other, wanted)
 
 
 def _read_vote(fields: JsonObject, wanted: _Wanted) -> Parsed | str:
@@ -426,7 +438,7 @@ def _other_json_parsed(
 ) -> Parsed:
     """Return a position in JSON of another form, with the reasons and the confidence that stand beside it."""
     notes = notes_in(answer)
-    confidence, unsure = _loose_confidence(notes.confidence, scale)
+    confidence, unsure = loose_confidence(notes.confidence, scale)
     parsed = Parsed(
         position=reading.value or "",
         reasoning=notes.reasoning,
@@ -460,7 +472,7 @@ def _is_prose(answer: str) -> bool:
 
 def _prose_parsed(answer: str, reading: Reading, asked: Asked | None, warnings: tuple[str, ...]) -> Parsed:
     """Return a position in prose: the sentence in which the answer was read, else the whole text."""
-    _, unsure = _confidence({}, 1)
+    _, unsure = stated_confidence({}, 1)
     sentence = _sentence(answer, reading.span) if reading.span is not None else answer
     parsed = Parsed(
         position=sentence,
@@ -521,35 +533,14 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
     return well_formed(text[:MAX_CHARS]), (f"only the first {MAX_CHARS:,} characters of the answer were read",)
 
 
-def _confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]:
-    raw = finite_number(fields.get("confidence"), percent_of=scale)
-    if raw is None:
-        return DEFAULT_CONFIDENCE, ("no usable confidence was given; 0.5 is assumed",)
-    # Adding zero turns -0.0 into 0.0.
-    share = raw / scale + 0.0
-    if 0.0 <= share <= 1.0:
-        return share, ()
-    return (0.0 if share < 0 else 1.0), (
-        f"confidence {raw:g} lies outside 0 to {scale} and was moved to the nearest end",
-    )
-
-
-def _loose_confidence(value: JsonValue, scale: int) -> tuple[float, tuple[str, ...]]:
-    """Return a confidence from JSON of another form: a share, or a number on the scale."""
-    raw = finite_number(value, percent_of=scale)
-    if raw is not None and 0 < raw < 1 and not isinstance(value, str):
-        raw *= scale
-    return _confidence({"confidence": raw}, scale)
-
-
 def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | str:
     stated = (only_text(fields.get("position")), text_or_number(fields.get("bottom_line")))
     position = next(filter(None, (*stated, _chosen_text(fields.get("choice")) if asked else "")), "")
     if not position:
         return 'the JSON object has no text in "position"'
-    confidence, warnings = _confidence(fields, scale)
+    confidence, warnings = stated_confidence(fields, scale)
     bottom_line, unusable = _bottom_line(fields.get("bottom_line"))
-    compared, dropped = _parse_comparisons(fields.get("compared"))
+    compared, dropped = parse_comparisons(fields.get("compared"))
     parts: dict[Part, str] = {"position": stated[0]} if stated[0] else {}
     if bottom_line is not None:
         parts["bottom_line"] = bottom_line
@@ -626,29 +617,6 @@ def _bottom_line(value: JsonValue) -> tuple[str | None, tuple[str, ...]]:
     return None, () if value is None or value == "" else ("the bottom line is not a text and does not count",)
 
 
-def _parse_comparisons(
-    value: JsonValue,
-) -> tuple[tuple[tuple[str, Literal["same", "different"]], ...], tuple[str, ...]]:
-    """Return the verdicts on earlier answers by label, and a warning for each that cannot be read."""
-    if not isinstance(value, dict):
-        return (), () if value is None else ("the comparison with earlier answers is not an object; it does not count",)
-    verdicts: list[tuple[str, Literal["same", "different"]]] = []
-    warnings: list[str] = []
-    for label, verdict in list(value.items())[:_MOST_VERDICTS]:
-        match text_in(verdict).casefold().strip(" .!"):
-            case "same":
-                verdicts.append((label, "same"))
-            case "different":
-                verdicts.append((label, "different"))
-            case _ if verdict is not None:
-                warnings.append(f"the answer compared as {label[:80]!r} is neither the same nor different")
-            case _:
-                pass  # by the schema, null means that the model cannot decide
-    if len(value) > _MOST_VERDICTS:
-        warnings.append(f"only the first {_MOST_VERDICTS} of {len(value)} comparisons were read")
-    return tuple(verdicts), tuple(warnings)
-
-
 def _choice(value: JsonValue, asked: Asked | None) -> tuple[str | None, tuple[str, ...]]:
     """Find the chosen option; if there is none, return a warning with the reason."""
     choice = _chosen_text(value)
@@ -700,9 +668,9 @@ def _with_groups(parsed: Parsed, value: JsonValue, options: Asked | None) -> Par
     groups: list[tuple[str, ...]] = []
     warnings: list[str] = []
     seen: set[str] = set()
-    for item in value[:_MOST_VERDICTS]:
+    for item in value[:_MOST_GROUPS]:
         names = item if isinstance(item, list) else [item]
-        group, unusable = _once(names[:_MOST_VERDICTS], options, seen, "is in two groups; the first counts")
+        group, unusable = _once(names[:_MOST_GROUPS], options, seen, "is in two groups; the first counts")
         warnings += unusable
         if len(group) > 1:
             groups.append(group)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from roundtable.parsing.ballot_notes import approval_in, is_best_first, is_plain_note, ordered, place_in
 from roundtable.parsing.forms import LEADING_MEMBER
 from roundtable.parsing.json_in_text import RepairBudget, parse_object, parse_slips
 from roundtable.parsing.numerals import finite_number, score_number
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from roundtable.reading import Asked
     from roundtable.types import JsonObject, JsonValue
 
-__all__ = ["OtherBallot", "VoteList", "ballot_in_member", "ballot_in_text"]
+__all__ = ["OtherBallot", "VoteList", "ballot_in_member", "ballot_in_text", "has_notes"]
 
 VoteList: TypeAlias = Literal["ranking", "approval", "scores"]
 """Kinds of answers that name several options."""
@@ -63,13 +64,15 @@ _BEST_TO_WORST: Final = re.compile(
 _WORD: Final = re.compile(r"[\s*_#]*([^\W\d_]+(?:['\u2019][^\W\d_]+)?)")
 _COLON: Final = re.compile(r"[\s*_]*:[\s*_]*")
 _ARROWS: Final = re.compile(r"\s*(?:>{1,3}|\u227b|\u2192|->)\s*")
+_RISING: Final = re.compile(r"\s*(?:<{1,3}|\u227a)\s*")
 _TIES: Final = re.compile(r"\s*[=~]\s*")
 _COMMAS: Final = re.compile(r"\s*[,;\uff0c\u3001\uff1b]\s*(?:then\s+)?|\s+then\s+")
 _JOINTS: Final = re.compile(r"\s*[,;\uff0c\u3001\uff1b]\s*(?:and\s+)?|\s+(?:and|und|et|&)\s+")
 _NUMBERED: Final = re.compile(r"\s*[(#]?([0-9]{1,2})[.):]\s+")
 _BULLET: Final = re.compile(r"\s*[-*\u2022\u00b7\u2013]\s+")
 _SCORED: Final = re.compile(r"(.+)(?::|=|\s[-\u2013\u2014]\s)(.+)", re.DOTALL)
-_NOTED: Final = re.compile(r"(.*\S)\s*\(([^()]*)\)\s*", re.DOTALL)
+_NOTED: Final = re.compile(r"(.*\S)\s*(?:\(([^()]*)\)|\[([^\[\]]*)\])[\s.]*", re.DOTALL)
+_BESIDE: Final = re.compile(r"([^:\u2013\u2014]+?)(?:\s*:|\s[-\u2013\u2014])\s+(\S.*)", re.DOTALL)
 _ORDINAL: Final = re.compile(r"#?([0-9]{1,2})(?:st|nd|rd|th)?\.?")
 _UNCHANGED: Final = frozenset({"whole", "form"})
 _MOST_CHARS: Final = 20_000
@@ -144,7 +147,26 @@ def ballot_in_member(fields: JsonObject, kind: VoteList, asked: Asked, high: flo
     if kind == "ranking" and isinstance(value, dict) and not any(map(_ORDINAL.fullmatch, value)):
         ranks: list[JsonValue] = [{"option": name, "rank": rank} for name, rank in value.items()]
         return _Ballot(kind, asked, high).read(ranks, fields)
-    return _Ballot(kind, asked, high).read(value, fields)
+    return _Ballot(kind, asked, high, is_member=True).read(value, fields)
+
+
+def has_notes(value: JsonValue, asked: Asked) -> bool:
+    """Check whether a part of a list, or a name of an object, names an option with something beside it.
+
+    Args:
+        value: The leading member of a ballot.
+        asked: The options.
+
+    Example:
+        >>> from roundtable.reading import Asked
+        >>> cities = Asked("choice", ("Lisbon", "Porto"))
+        >>> has_notes(["Lisbon (worst)", "Porto"], cities), has_notes(["lisbon", "Madrid (worst)"], cities)
+        (True, False)
+    """
+    ballot = _Ballot("ranking", asked, None)
+    items = [*value] if isinstance(value, dict | list) else []
+    parts = [part for item in items for part in (item if isinstance(item, list) else [item])]
+    return any(isinstance(part, str) and ballot.is_noted(part) for part in parts)
 
 
 def _plain(word: str) -> str:
@@ -198,12 +220,28 @@ def _entry(item: JsonValue, numbers: frozenset[str]) -> tuple[JsonValue, JsonVal
     return (named[0], given[0]) if len(named) == len(given) == 1 and len(members) == 2 else None
 
 
-class _Ballot:
-    """How a ballot of one kind is read."""
+class _Part(NamedTuple):
+    """A part of a ballot."""
 
-    def __init__(self, kind: VoteList, asked: Asked, high: float | None) -> None:
+    option: str
+    """The option that it names."""
+    place: int | None = None
+    """The place that a note or a number beside it names."""
+
+
+class _Ballot:
+    """How a ballot of one kind is read.
+
+    Args:
+        kind: What the ballot is.
+        asked: The options.
+        high: Highest score of the scale, for scores.
+        is_member: Whether the ballot is a member of the form, whose parts may have words around the option.
+    """
+
+    def __init__(self, kind: VoteList, asked: Asked, high: float | None, *, is_member: bool = False) -> None:
         self._kind: VoteList = kind
-        self._asked, self._high = asked, high
+        self._asked, self._high, self._is_member = asked, high, is_member
         self._table = option_table(asked.options, asked.labels)
         self._names = _NAMES[kind] | _ANY_BALLOT
         self._has_figures = any(self._table.whole(str(number)) for number in range(1, len(asked.options) + 1))
@@ -236,6 +274,8 @@ class _Ballot:
             return None
         folded = fold(text)
         named = {name for mention in self._table.mentions(folded, 0, len(folded)) for name in mention.options}
+        if reading.rule == "opening" and reading.span and not is_plain_note(text[reading.span[1] :]):
+            return None
         return self.read([option]) if named <= {option} and not contains("negation", folded) else None
 
     def without_lead(self, text: str) -> str:
@@ -252,48 +292,94 @@ class _Ballot:
             end = at if is_named and name in _VERBS else end
         return text[end:].lstrip() if text[end : end + 1].isspace() else text
 
-    def _option(self, item: JsonValue) -> str | None:
-        """Return the option that a part of a ballot names; a note in brackets may stand behind a ranked one."""
+    def is_noted(self, text: str) -> bool:
+        """Check whether a text is not an option alone, but names one."""
+        if self._table.whole(text) and self._place_before(text)[0] is None:
+            return False
+        folded = fold(text)
+        return bool(self._table.mentions(folded, 0, len(folded)))
+
+    def _part(self, item: JsonValue) -> _Part | None:
+        """Return the option that a part of a ballot names; a note may stand beside it."""
         if not isinstance(item, str | int) or isinstance(item, bool):
             return None
-        found = self._table.whole(str(item))
-        is_noted = not found and self._kind == "ranking" and len(str(item)) <= _MOST_NOTED_CHARS
-        noted = _NOTED.fullmatch(str(item)) if is_noted else None
-        if noted is not None and self._is_note(noted[1], noted[2]):
-            found = self._table.whole(noted[1])
-        return found[0] if len(found) == 1 else None
+        text = str(item)
+        place, text = self._place_before(text) if len(text) <= _MOST_NOTED_CHARS else (None, text)
+        found = self._table.whole(text)
+        if len(found) == 1:
+            return _Part(found[0], place)
+        noted = self._noted(text) if len(text) <= _MOST_NOTED_CHARS else None
+        if noted is None or (place is not None and noted.place not in {None, place}):
+            return None
+        return noted._replace(place=noted.place or place)
 
-    def _is_note(self, name: str, note: str) -> bool:
-        """Check whether the brackets behind an option are not a part of it, and name no other one."""
+    def _place_before(self, text: str) -> tuple[int | None, str]:
+        """Return the number before an option, as in *2. Lisbon*, and the text without it."""
+        number = _NUMBERED.match(text) if self._kind == "ranking" and not self._has_figures else None
+        if number is None or any(option.startswith(number[0].strip()) for option in self._asked.options):
+            return None, text
+        return int(number[1]), text[number.end() :]
+
+    def _noted(self, text: str) -> _Part | None:
+        """Return the option of a part with a note, if the note names its place or may be dropped."""
+        match = _NOTED.fullmatch(text) or _BESIDE.fullmatch(text)
+        if match is not None:
+            found, note = self._table.whole(match[1]), next((part for part in match.groups()[1:] if part), "")
+            if len(found) != 1 or self._is_part(match[1]):
+                return None
+            place = place_in(note) if self._kind == "ranking" else None
+            return _Part(found[0], place) if place is not None or self._is_plain(note) else None
+        reading = read_answer(text, self._asked) if self._is_member else None
+        if reading is None or reading.certainty != "certain" or reading.value in {None, ABSTAIN} or not reading.span:
+            return None
+        start, end = reading.span
+        is_plain = self._is_plain(f"{text[:start]} {text[end:]}")
+        return _Part(reading.value or "") if is_plain else None
+
+    def _is_part(self, name: str) -> bool:
+        """Check whether brackets behind an option may be a part of another one."""
+        return any(option.casefold().startswith(f"{name.strip().casefold()} (") for option in self._asked.options)
+
+    def _is_plain(self, note: str) -> bool:
+        """Check whether a note may be dropped, and names no other option."""
         folded = fold(note)
-        is_part = any(option.casefold().startswith(f"{name.strip().casefold()} (") for option in self._asked.options)
-        is_plain = not contains("negation", folded) and not self._table.mentions(folded, 0, len(folded))
-        return is_plain and not is_part
+        return is_plain_note(note) and not self._table.mentions(folded, 0, len(folded))
+
+    def _parts_in(self, items: Sequence[JsonValue]) -> tuple[_Part, ...] | None:
+        """Return parts of a ballot; `None` if a part names no option, or one that stood before."""
+        found = [part for part in map(self._part, items) if part is not None]
+        names = {part.option for part in found}
+        return tuple(found) if found and len(found) == len(items) == len(names) else None
 
     def _options_in(self, items: Sequence[JsonValue]) -> tuple[str, ...] | None:
         """Return the options that parts of a ballot name; `None` if a part names none, or one that stood before."""
-        found = [option for option in map(self._option, items) if option is not None]
-        return tuple(found) if found and len(found) == len(items) == len({*found}) else None
+        parts = self._parts_in(items)
+        return None if parts is None else tuple(part.option for part in parts)
 
     def _split(self, text: str, pattern: re.Pattern[str]) -> list[str]:
         """Split a text, unless an option holds what it would be split at."""
         return [text] if any(map(pattern.search, self._asked.options)) else pattern.split(text)
 
-    def _parts(self, text: str, pattern: re.Pattern[str]) -> list[str]:
-        """Return the parts of a list in words: its lines, or what stands between the signs of its only line."""
+    def _parts(self, text: str, pattern: re.Pattern[str], *, bare: bool = True) -> list[str]:
+        """Return the parts of a list in words: its lines, or what stands between the signs of its only line.
+
+        Args:
+            text: The list.
+            pattern: The signs.
+            bare: Whether the parts are returned without the numbers of a numbered list.
+        """
         lines = text.splitlines()
         if len(lines) == 1:
             lines = [text] if self._table.whole(text) else self._split(text.removesuffix("."), pattern)
         numbers = [_NUMBERED.match(line) for line in lines]
         is_numbered = [number and int(number[1]) for number in numbers] == [*range(1, len(lines) + 1)]
-        marks = numbers if is_numbered and not self._has_figures else [_BULLET.match(line) for line in lines]
+        marks = numbers if is_numbered and not self._has_figures and bare else [_BULLET.match(line) for line in lines]
         unmarked = [line[mark.end() :] for line, mark in zip(lines, marks, strict=True) if mark is not None]
         return unmarked if len(unmarked) == len(lines) else lines
 
     def _ranking(self, value: JsonValue) -> tuple[tuple[str, ...], ...] | None:
         if isinstance(value, str):
-            pattern = _ARROWS if _ARROWS.search(value) else _COMMAS
-            return self._levels([[*self._split(part, _TIES)] for part in self._parts(value, pattern)])
+            return self._ranking_in_words(value)
         if isinstance(value, list) and not all(isinstance(item, dict) for item in value):
             return self._levels([item if isinstance(item, list) else [item] for item in value])
         entries = _entries(value, _RANKS)
@@ -301,13 +387,50 @@ class _Ballot:
             ranks = [_ORDINAL.fullmatch(name) for name in value]
             places = [int(rank[1]) for rank in ranks if rank is not None and not self._has_figures]
             entries = [*zip(value.values(), places, strict=True)] if len(places) == len(ranks) else []
+            is_ranked = sorted(finite_number(rank) or 0 for rank in value.values()) == [
+                *range(1, len(self._asked.options) + 1)
+            ]
+            entries = [*value.items()] if is_ranked and not entries and not self._has_figures else entries
         return self._by_rank(entries)
 
-    def _levels(self, levels: Sequence[Sequence[JsonValue]]) -> tuple[tuple[str, ...], ...] | None:
-        """Return groups of options, best first; `None` if an option stands twice."""
-        groups = [group for level in levels if (group := self._options_in(level)) is not None]
-        names = [name for group in groups for name in group]
-        return tuple(groups) if len(groups) == len(levels) and len(names) == len({*names}) else None
+    def _ranking_in_words(self, text: str) -> tuple[tuple[str, ...], ...] | None:
+        """Return the ranking in a text; a note behind it may say that it begins with the best."""
+        noted = _NOTED.fullmatch(text)
+        if noted is not None and is_best_first(noted[2] or ""):
+            text = noted[1]
+        is_falling, is_rising = _ARROWS.search(text) is not None, _RISING.search(text) is not None
+        pattern = _ARROWS if is_falling else _RISING if is_rising else _COMMAS
+        parts = self._parts(text, pattern)
+        levels = [[*self._split(part, _TIES)] for part in (parts[::-1] if is_rising and not is_falling else parts)]
+        return self._levels(
+            levels, is_marked=is_falling or is_rising or parts != self._parts(text, pattern, bare=False)
+        )
+
+    def _levels(
+        self, levels: Sequence[Sequence[JsonValue]], *, is_marked: bool = False
+    ) -> tuple[tuple[str, ...], ...] | None:
+        """Return groups of options, best first; `None` if an option stands twice, or if notes contradict the order.
+
+        Args:
+            levels: The parts of the ballot, in order.
+            is_marked: Whether signs or numbers say that the first one is the best.
+        """
+        groups = [group for level in levels if (group := self._parts_in(level)) is not None]
+        names = [part.option for group in groups for part in group]
+        if len(groups) != len(levels) or len(names) != len({*names}):
+            return None
+        noted = [group[0].place for group in groups]
+        if any(part.place is not None for group in groups for part in group) and len(names) > len(groups):
+            return None
+        order = ordered(noted, len(self._asked.options), is_marked=is_marked)
+        if order is None or (order != sorted(order) and self._counts_options(groups)):
+            return None
+        return tuple(tuple(part.option for part in groups[index]) for index in order)
+
+    def _counts_options(self, groups: Sequence[Sequence[_Part]]) -> bool:
+        """Check whether numbers beside options may be their places in the question, and not in the ranking."""
+        options = self._asked.options
+        return all(part.place == options.index(part.option) + 1 for group in groups for part in group)
 
     def _by_rank(self, entries: Sequence[tuple[JsonValue, JsonValue]]) -> tuple[tuple[str, ...], ...] | None:
         """Return groups of options by their ranks: from 1 to at most the number of options."""
@@ -316,19 +439,25 @@ class _Ballot:
             levels.setdefault(finite_number(rank) or 0, []).append(option)
         if 1 not in levels or any(rank not in range(1, len(entries) + 1) for rank in levels):
             return None
-        return self._levels([levels[rank] for rank in sorted(levels)])
+        return self._levels([levels[rank] for rank in sorted(levels)], is_marked=True)
 
     def _approval(self, value: JsonValue) -> tuple[str, ...] | None:
         if isinstance(value, str):
-            return self._options_in(self._parts(value, _JOINTS))
+            parts = self._parts(value, _JOINTS)
+            judged = [_SCORED.fullmatch(part) for part in parts]
+            if not all(part is not None and approval_in(part[2]) is not None for part in judged):
+                return self._options_in(parts)
+            value = {part[1]: part[2] for part in judged if part is not None}
+            if len(value) != len(parts):
+                return None
         if isinstance(value, list) and not all(isinstance(item, dict) for item in value):
             return self._options_in(value)
         entries = _entries(value, _APPROVALS)
         if self._options_in([option for option, _ in entries]) is None:
             return None
-        approved = [option for option, is_approved in entries if is_approved is True]
-        is_clear = all(isinstance(is_approved, bool) for _, is_approved in entries)
-        return self._options_in(approved) if is_clear else None
+        verdicts = [approval_in(item) if isinstance(item, str) else item for _, item in entries]
+        approved = [option for (option, _), verdict in zip(entries, verdicts, strict=True) if verdict is True]
+        return self._options_in(approved) if all(isinstance(verdict, bool) for verdict in verdicts) else None
 
     def _scores(self, value: JsonValue) -> dict[str, float] | None:
         if isinstance(value, str):

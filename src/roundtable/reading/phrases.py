@@ -203,7 +203,7 @@ ADVERSE: Final = _words(
     overkill flawed overpriced risky expensive unlikely unsuitable overrated dangerous useless unfit impossible sadly
     unfortunately alas last second third fourth out removed eliminated eliminate remove avoid ban skip kidding joking
     problems drawbacks flaws weaknesses disadvantages lacks lack misses only_for only_in only_if only_when only_as
-    backup pass points votes
+    backup pass points votes inferior lowest
     incorrect incorrectly rejected disqualified excluded discarded dismissed invalid untrue refuted unacceptable
     nein ungültig inkorrekt ausgeschlossen verworfen abgelehnt unzutreffend
     faux fausse incorrecte erroné erronée rejeté rejetée exclu exclue incorrecto incorrecta equivocado equivocada
