@@ -239,21 +239,32 @@ async def test_prose_counts_if_the_second_answer_is_empty(second: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "texts", "reason"),
+    ("kind", "texts", "finish", "reason"),
     [
-        ("position", ["", ""], "gave no readable position: the answer was empty"),
-        ("position", ["x", '{"position": "cut off he'], '"position" is cut off'),
-        ("ballot", ["for A", "for A"], 'no JSON object with "choice" was found'),
+        ("position", ["", ""], "stop", "gave no readable position: the answer was empty"),
+        ("position", ["<think>Tea.</think>", " "], "stop", "gave no readable position"),
+        ("ballot", ["", "\n"], "stop", "gave no readable ballot: the answer was empty"),
+        ("position", ["x", '{"position": "cut off he'], "length", '"position" is cut off'),
     ],
 )
-async def test_an_answer_unreadable_twice_fails_the_turn_and_is_charged(
-    kind: str, texts: Sequence[str], reason: str
+async def test_an_answer_empty_or_cut_off_twice_fails_the_turn_and_is_charged(
+    kind: str, texts: Sequence[str], finish: str, reason: str
 ) -> None:
-    ada, model = agent(*map(costly, texts))
+    ada, model = agent(*(costly(text, finish_reason=finish) for text in texts))
     with pytest.raises(ParseError, match=reason) as raised:
         await ada.take_turn(planned(view(), answer=kind))
     assert raised.value.usage == SPENT + SPENT
     assert model.calls == 2
+
+
+@pytest.mark.parametrize("kind", ["position", "ballot", "ranking", "approval", "scores"])
+@pytest.mark.parametrize("text", ["...", "?", "{}", "[]", "\u2014", '{"B": "Porto"}', '{"position": "broken o', "</s>"])
+async def test_a_text_without_a_readable_answer_is_given_and_unread(kind: str, text: str) -> None:
+    ada, model = agent(costly(text), costly(text))
+    result = await ada.take_turn(planned(view(), answer=kind, options=("A) Lisbon", "B) Porto")))
+    assert not isinstance(result.answer, PlanAnswer | TextAnswer)
+    assert result.answer.reading is not None
+    assert (result.answer.reading.certainty, model.calls, result.usage) == ("unread", 2, SPENT + SPENT)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from snapshots.prompt_views import ADA, planned, view
 
@@ -9,7 +11,7 @@ from roundtable.agents import BaseAgent
 from roundtable.errors import ParseError
 from roundtable.parsing.tool_markup import text_beside_tool_calls
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.types import AgentResponse, ChatResponse
+from roundtable.types import AgentResponse, AgentTool, ChatResponse, JsonObject, ToolResult
 
 ARGUMENTS = '{"name": "price", "arguments": {"item": "tea"}}'
 CALLS = {
@@ -105,3 +107,49 @@ async def test_an_answer_that_is_only_reasoning_is_asked_again_and_says_so(text:
     assert "reasoning parser" in (caught.value.hint or "")
     with pytest.raises(ParseError, match="the answer was empty"):
         await turn("", "")
+
+
+class Prices:
+    def get_tools(self) -> tuple[AgentTool, ...]:
+        return (AgentTool(name="price", description="Looks up a price."),)
+
+    async def execute_tool(self, name: str, tool_input: JsonObject) -> ToolResult:
+        return ToolResult(success=True, data="5")
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f'<tool_call>\n{{"name": "final_answer", "arguments": {YES}}}\n</tool_call>',
+            f'<think>Tea.</think><tool_call>{{"name": "final_answer", "arguments": {YES}}}</tool_call>',
+            f'<tool_call>{{"name": "final_answer", "arguments": {json.dumps(YES)}}}</tool_call>',
+            f"<tool_call>{YES}</tool_call>",
+            f'[TOOL_CALLS][{{"name": "answer", "parameters": {YES}}}]',
+        ],
+    )
+    async def test_a_form_in_the_markup_of_a_call_is_the_answer(self, text: str) -> None:
+        read, expected = await turn(text), await turn(YES)
+        assert (read.position, read.reasoning, read.confidence) == (expected.position, expected.reasoning, 0.8)
+
+    async def test_a_choice_in_the_markup_of_a_call_is_read(self) -> None:
+        call = '<tool_call>{"name": "final", "arguments": {"choice": "B) Porto", "reasoning": "Near."}}</tool_call>'
+        model = ScriptedModel([call])
+        context = planned(view(options=("A) Lisbon", "B) Porto")))
+        result = await BaseAgent(ADA, model).take_turn(context)
+        assert isinstance(result.answer, AgentResponse)
+        assert result.answer.choice == "B) Porto"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f'<tool_call>{{"name": "price", "arguments": {YES}}}</tool_call>',
+            '<tool_call>{"name": "final", "arguments": {"position": "Tea", "item": "tea"}}</tool_call>',
+            f'Let me see. <tool_call>{{"name": "final", "arguments": {YES}}}</tool_call>',
+            f'<tool_call>{{"name": "a", "arguments": {YES}}}</tool_call><tool_call>{ARGUMENTS}</tool_call>',
+        ],
+    )
+    async def test_a_call_of_a_tool_is_no_answer(self, text: str) -> None:
+        agent = BaseAgent(ADA, ScriptedModel([text, text]), toolkit=Prices())
+        with pytest.raises(ParseError, match="tool call written as text"):
+            await agent.take_turn(planned(view()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
@@ -17,6 +18,7 @@ from roundtable.agents.repair import (
     closed_question,
     cut_off,
     failure_hint,
+    is_given_text,
     points_to_first,
     unread_failure,
     unread_position,
@@ -38,7 +40,7 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose, value_problem
-from roundtable.parsing.tool_markup import text_beside_tool_calls
+from roundtable.parsing.tool_markup import form_in_call, text_beside_tool_calls
 from roundtable.prompts import (
     PROMPT_VERSION,
     Fence,
@@ -452,13 +454,14 @@ class BaseAgent:
         kind = self._answer_kind(context)
         if parsed.reason == WRITTEN_CALL:
             return parsed
+        is_given = parsed.reading is not None or is_given_text(response)
         if kind == "position":
             scale = self.chat_model.profile.confidence_scale
             prose = parse_prose(response.text, self._options_of(context), confidence_scale=scale)
             if isinstance(prose, ParseFailure):
-                return unread_position(parsed) if parsed.reading is not None else parsed
+                return unread_position(parsed) if is_given else parsed
             return self._check_value(prose, response.text, context)[0]
-        return unread_vote(parsed) if kind in _VOTES and parsed.reading is not None else parsed
+        return unread_vote(parsed) if kind in _VOTES and is_given else parsed
 
     async def _ask_again(
         self,
@@ -522,10 +525,15 @@ class BaseAgent:
         return checked, failure or unread_failure(checked.reading, text, has_options=bool(options))
 
     def _parse_beside_calls(self, text: str, context: DebateContext) -> Parsed | ParseFailure:
-        """Parse an answer. Beside tool calls that were written as text, only an answer in the form counts."""
+        """Parse an answer. Of tool calls that were written as text, only the form within or beside them counts."""
         beside = text_beside_tool_calls(text)
         if beside is None:
             return self.parse(text, context)
+        call = form_in_call(text, self._answer_kind(context))
+        if call is not None:
+            tools = allowed_tools(self, context, Fence(self._nonce())).offered
+            if all(tool.name != call.name for tool in tools):
+                return self.parse(json.dumps(call.fields), context)
         parsed = self.parse(beside, context)
         is_form = isinstance(parsed, Parsed) and not parsed.prose and "{" in beside
         return parsed if is_form else ParseFailure(WRITTEN_CALL, text)

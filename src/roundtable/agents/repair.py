@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.parsing import Parsed, ParseFailure, parse_prose, read_reply, with_reading
 from roundtable.prompts import Fence, find_reference
 from roundtable.reading import OWN, Asked, as_stated, own_labels, without_thoughts
+from roundtable.reading.form_texts import LINE_WANTED
 from roundtable.types import Reading
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "closed_question",
     "cut_off",
     "failure_hint",
+    "is_given_text",
     "options_asked",
     "points_to_first",
     "unread_failure",
@@ -54,6 +56,14 @@ def failure_hint(failure: ParseFailure, response: ChatResponse) -> str | None:
     return _HINTS.get(failure.reason)
 
 
+def is_given_text(response: ChatResponse) -> bool:
+    """Check whether a response holds any text besides thoughts: then something was answered, readable or not.
+
+    What broke off at the limit of tokens is not an answer.
+    """
+    return response.finish_reason != "length" and bool(without_thoughts(response.text).strip())
+
+
 def options_asked(options: Sequence[str] | None) -> Asked:
     """Return what a closed question asks for: the options with letters, if they have no labels of their own."""
     if not options:
@@ -71,10 +81,7 @@ def closed_question(failure: ParseFailure, options: Sequence[str] | None, fence:
         fence: Fence that quotes them.
     """
     if failure.asks == "line" or not options:
-        return (
-            f"Your answer could not be read for certain: {Fence.inline(failure.reason)}. "
-            'Write the answer itself in at most twelve words and nothing else, or "ABSTAIN" if you cannot answer.'
-        )
+        return f"Your answer could not be read for certain: {Fence.inline(failure.reason)}. {LINE_WANTED}"
     asked = options_asked(options)
     names = [Fence.line(option, _MOST_CHARS) for option in options]
     if asked.labels:
@@ -103,9 +110,10 @@ def unread_failure(reading: Reading | None, text: str, *, has_options: bool) -> 
 
 
 def unread_position(failure: ParseFailure) -> Parsed:
-    """Return an answer that was given and could not be read, such as two JSON objects that say different things."""
+    """Return an answer that was given and could not be read, such as `...` or two JSON objects that differ."""
     text = failure.words or without_thoughts(failure.text)
-    return Parsed(position=text, reading=failure.reading, prose=True, repaired=True, warnings=(failure.reason,))
+    reading = failure.reading or Reading(certainty="unread", rule="none", asked_again=True)
+    return Parsed(position=text, reading=reading, prose=True, repaired=True, warnings=(failure.reason,))
 
 
 def unread_vote(failure: ParseFailure) -> Parsed:

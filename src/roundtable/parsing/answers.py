@@ -54,6 +54,7 @@ from roundtable.parsing.other_json import is_taken_back, notes_in, only_text, re
 from roundtable.reading import Asked, read_answer, without_thoughts
 from roundtable.reading.abstentions import ABSTAIN
 from roundtable.reading.folding import without_control_marks
+from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.parts import read_parts
 from roundtable.reading.sites import sentence_end, sentence_start
 from roundtable.types.answers import AnswerKind, Reading
@@ -78,6 +79,7 @@ _SAYS_MORE: Final = "a part of the ballot says more than an option"
 _NO_OBJECT: Final = 'no JSON object with "{}" was found'
 _GUESSED_MEMBERS: Final = frozenset({"bottom_line", "choice"})
 _SHORT_MEMBERS: Final = _GUESSED_MEMBERS | {"confidence", "stance"}
+_TEXTS: Final = frozenset({"position", "bottom_line", "choice", "reasoning"})
 _REASONED: Final = frozenset({"reasoning", "ranking", "same"})
 _UNREAD_VOTE: Final = Reading(certainty="unread", rule="none", place="choice")
 _UNREAD_POSITION: Final = Reading(certainty="unread", rule="none")
@@ -309,6 +311,7 @@ def _invalid(reason: str, text: str, span: tuple[int, int], fields: JsonObject, 
     if wanted.kind == "ballot":
         return ParseFailure(reason, text, span, reading=_UNREAD_VOTE, asks="form" if wanted.motions else "option")
     reasons = text_in(fields.get("reasoning")) if wanted.kind == "position" else ""
+    reasons = "" if says_nothing(reasons) else reasons
     return ParseFailure(reason, text, span, reading=_UNREAD_POSITION if reasons else None, words=reasons)
 
 
@@ -534,6 +537,7 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | str:
+    fields = {name: None if name in _TEXTS and _is_blank(value) else value for name, value in fields.items()}
     stated = (only_text(fields.get("position")), text_or_number(fields.get("bottom_line")))
     position = next(filter(None, (*stated, _chosen_text(fields.get("choice")) if asked else "")), "")
     if not position:
@@ -561,6 +565,11 @@ def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | s
         parts=parts,
     )
     return with_reading(parsed, reading, asked.options if asked else None)
+
+
+def _is_blank(value: JsonValue) -> bool:
+    """Check whether a text of a form says nothing; the words of the form itself are never an answer."""
+    return isinstance(value, str) and says_nothing(value)
 
 
 def _chosen_text(value: JsonValue) -> str:
@@ -745,7 +754,7 @@ def _scale_problem(values: JsonObject, options: Asked | None, scale: tuple[float
 
 
 def _plan(fields: JsonObject) -> Parsed | str:
-    if not text_in(fields["goal"]):
+    if says_nothing(text_in(fields["goal"])):
         return 'the JSON object has no text in "goal"'
     criteria = fields.get("successCriteria")
     criteria_list = criteria if isinstance(criteria, list) else []

@@ -16,7 +16,7 @@ DEFAULT_CONFIDENCE: Final = 0.5
 
 
 def stated_confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str, ...]]:
-    """Return the confidence that a form states, as a share, or the default one; a warning if it is not usable as stated.
+    """Return the confidence that a form states as a share, or the default one, and a warning if it was not usable.
 
     Args:
         fields: The members of the form.

@@ -29,6 +29,7 @@ from roundtable.parsing.json_in_text import (
     unsure_members,
 )
 from roundtable.parsing.slips import unescaped
+from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.thoughts import answer_start
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from roundtable.types import AnswerKind, JsonObject, JsonValue
 
-__all__ = ["LEADING_MEMBER", "SeveralAnswers", "find_answer", "is_answer_text"]
+__all__ = ["LEADING_MEMBER", "SeveralAnswers", "find_answer", "holds_form", "is_answer_text"]
 
 LEADING_MEMBER: Final[dict[AnswerKind, str]] = {
     "position": "position",
@@ -145,6 +146,20 @@ def is_answer_text(value: JsonValue) -> bool:
         (True, False)
     """
     return isinstance(value, str) and _ANSWER_TEXT.match(value) is not None
+
+
+def holds_form(fields: JsonObject, kind: AnswerKind) -> bool:
+    """Check whether an object has the members of a form and no others, with one that says what the answer is.
+
+    Example:
+        >>> holds_form({"Choice": "B", "reasoning": "It is near."}, "position"), holds_form({"city": "B"}, "position")
+        (True, False)
+    """
+    if kind not in _MEMBERS:
+        return False
+    names = {_folded(name) for name in fields}
+    answers = {"position", "choice", "bottomline"} if kind == "position" else {LEADING_MEMBER[kind]}
+    return names <= {_folded(name) for name in _MEMBERS[kind]} and not names.isdisjoint(answers)
 
 
 def _folded(name: str) -> str:
@@ -371,7 +386,8 @@ def _is_empty(value: JsonValue) -> bool:
     """Check whether a value says nothing: nothing is given, or words that stand for an answer."""
     if isinstance(value, str):
         value = value.strip()
-        return len(value) <= _MOST_PLACEHOLDER_CHARS and _PLACEHOLDER.fullmatch(value) is not None
+        is_short = len(value) <= _MOST_PLACEHOLDER_CHARS
+        return says_nothing(value) or (is_short and _PLACEHOLDER.fullmatch(value) is not None)
     if isinstance(value, list):
         return all(map(_is_empty, value))
     return value is None or value == {}

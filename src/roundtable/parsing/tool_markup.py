@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable._core.strict_json import is_too_deep
+from roundtable.parsing.forms import holds_form
 from roundtable.reading import without_thoughts
 
-__all__ = ["text_beside_tool_calls"]
+if TYPE_CHECKING:
+    from roundtable.types import AnswerKind, JsonObject, JsonValue
+
+__all__ = ["FormInCall", "form_in_call", "text_beside_tool_calls"]
 
 _MOST_MATCHES: Final = 100
 _BAR: Final = "[|\uff5c]"
@@ -26,7 +32,58 @@ _CALL: Final = re.compile(
     r"|<start_function_call>|^```tool_(?:code|call)\b",
     re.MULTILINE,
 )
+_TAG: Final = re.compile(
+    r"</?(?:[\w-]{1,20}[:_])?(?:(?i:tool_?calls?)|function_calls?)>|<\|/?tool_call\|>|\[TOOL_CALLS?\]"
+)
+_MOST_CHARS: Final = 100_000
 _END: Final = re.compile(rf"</[\w:_-]{{1,40}}>|<{_BAR}[\w\u2581 ]{{1,40}}end{_BAR}>|<\|call\|>")
+
+
+class FormInCall(NamedTuple):
+    """The answer's own form, as the arguments of a call that was written as text."""
+
+    name: str
+    """Name of the function that is called; empty if none is named."""
+    fields: JsonObject
+    """The members of the form."""
+
+
+def form_in_call(text: str, kind: AnswerKind) -> FormInCall | None:
+    """Return the form that is all there is in the markup of a tool call; `None` if it is anything else.
+
+    Whether the agent has a tool of this name is for the caller to check.
+
+    Args:
+        text: The text of the answer.
+        kind: The requested kind of answer.
+
+    Example:
+        >>> form_in_call('<tool_call>{"name": "final", "arguments": {"position": "Tea"}}</tool_call>', "position")
+        FormInCall(name='final', fields={'position': 'Tea'})
+        >>> form_in_call('<tool_call>{"name": "look", "arguments": {"for": "Tea"}}</tool_call>', "position") is None
+        True
+    """
+    answer = (without_thoughts(text) or text).strip()
+    if len(answer) > _MOST_CHARS or _TAG.match(answer) is None:
+        return None
+    call = _loaded(_TAG.sub("", answer))
+    if not isinstance(call, dict):
+        return None
+    name = call.get("name")
+    arguments = next((call[member] for member in ("arguments", "parameters") if member in call), None)
+    fields = _loaded(arguments) if isinstance(arguments, str) else call if name is None else arguments
+    is_form = isinstance(fields, dict) and isinstance(name, str | None) and holds_form(fields, kind)
+    return FormInCall(name or "", fields) if is_form and isinstance(fields, dict) else None
+
+
+def _loaded(text: str) -> JsonValue:
+    """Return the JSON of a text, also in a list of one; `None` if it is not valid."""
+    try:
+        value: JsonValue = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return None if is_too_deep(value) else value
 
 
 def text_beside_tool_calls(text: str) -> str | None:

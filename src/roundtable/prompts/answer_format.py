@@ -14,6 +14,14 @@ from roundtable.prompts.claims import (
     compact_claims_schema,
 )
 from roundtable.prompts.fence import Fence, neutralise
+from roundtable.reading.form_texts import (
+    COMPACT_FORMAT,
+    COMPACT_LINE,
+    MOTION_FIELDS,
+    OPTION_FIELDS,
+    PLAN_FIELDS,
+    POSITION_FIELDS,
+)
 from roundtable.types import OutputSchema
 from roundtable.types.plan import BASELINE_STAGE
 
@@ -27,8 +35,7 @@ __all__ = ["JSON_WANTED", "answer_example", "answer_format", "answer_schema", "v
 JSON_WANTED: Final = "Answer with one JSON object and nothing else:"
 """First line of the part of a full prompt that tells a model how to write its answer."""
 
-_COMPACT_FORMAT = "Answer in one sentence, and give the reason."
-_COMPACT_JSON = 'Answer in one sentence, and give the reason. Write JSON: "position", "reasoning", "confidence".'
+_COMPACT_JSON = f'{COMPACT_FORMAT} Write JSON: "position", "reasoning", "confidence".'
 # The letters of all scripts with spaces between words. Other signs are excluded, because tiny models misuse them.
 _LETTERS = "A-Za-z\u00c0-\u0dff"
 _FIRST_WORD = f"[A-Z\u00c0-\u0dff][{_LETTERS}'\u2019-]{{0,18}},?"
@@ -40,18 +47,14 @@ _TOKEN = f"(-?[0-9]{{1,9}}([.,:/][0-9]{{1,9}}){{0,3}}[%]?|{_WORD_START}{_WORD_RE
 _STANCE_FREE = '"stance": "YES", "NO" or "NEUTRAL" if the question can be answered by yes or no, else null'
 _STANCE_GIVEN = '"stance" (required): "YES", "NO" or "NEUTRAL", the side your answer takes'
 _STANCES: list[JsonValue] = ["YES", "NO", "NEUTRAL"]
-_BOTTOM_LINE = (
-    '"bottom_line": the bare answer in at most twelve words: a name, a number with unit, or just "Yes" or "No"; '
-    '"ABSTAIN" if you cannot answer'
-)
+_BOTTOM_LINE = f'"bottom_line": {POSITION_FIELDS["bottom_line"]}'
 _COMPARED = (
     '"compared": an object with "same" or "different" for each speaker above ("you" for yourself): is yours now '
     "the same as their last? Other words are the same; another name, number, side or condition is different. Omit what "
     "you cannot tell"
 )
 _COMPACT_JSON_OPEN = (
-    'Answer in one sentence, and give the reason. Write JSON: "bottom_line" (the answer in at most five words), '
-    '"position", "reasoning", "confidence".'
+    f'{COMPACT_FORMAT} Write JSON: "bottom_line" ({COMPACT_LINE}), "position", "reasoning", "confidence".'
 )
 _YES_OR_NO_WORDS = frozenset(
     {
@@ -59,11 +62,11 @@ _YES_OR_NO_WORDS = frozenset(
         *("might", "must", "shall", "should", "was", "were", "will", "would"),
     }
 )
-_VOTE_FIELDS: dict[str, str] = {
-    "ballot": '"choice": the letter of the motion you vote for, or null to abstain',
-    "ranking": '"ranking": the letters of the motions, best first; a motion left out is last; [] to abstain',
-    "approval": '"approved": the letters of all motions that you can accept; null to abstain',
-    "scores": '"scores": an object that gives the letter of each motion its number, higher is better; {} to abstain',
+_VOTE_MEMBERS: Final[Mapping[AnswerKind, str]] = {
+    "ballot": "choice",
+    "ranking": "ranking",
+    "approval": "approved",
+    "scores": "scores",
 }
 _SAME = (
     '"same": the groups of motions that say the same thing in other words, as lists of their letters; [] if all differ'
@@ -158,38 +161,37 @@ def answer_format(
     if _is_brief(context, profile):
         return _brief_format(context, options, profile)
     scale = "an integer from 0 to 100" if profile.confidence_scale == 100 else "a number from 0 to 1"
-    fields = {
-        "position": [
-            '"position": your answer to the question in one or two sentences',
-            '"reasoning": your reasons, laid out as instructed',
+    if kind == "position":
+        fields = [
+            *(f'"{name}": {POSITION_FIELDS[name]}' for name in ("position", "reasoning")),
             *_meaning_fields(context, compared or {}),
             f'"confidence": {scale}, how sure you are of your position',
             _STANCE_GIVEN if _has_assigned_stance(context) else _STANCE_FREE,
-        ],
-        "ballot": ['"choice": the option you vote for, or null to abstain', '"reasoning": why'],
-        "ranking": ['"ranking": a list of options, best first', '"reasoning": why'],
-        "approval": ['"approved": a list of all options that you can accept, or null to abstain', '"reasoning": why'],
-        "scores": ['"scores": an object that gives each option a number, higher is better', '"reasoning": why'],
-        "plan": [
-            '"goal": what to achieve, in a sentence',
-            '"strategy": how',
-            '"successCriteria": a list of signs that the goal is reached',
-        ],
-    }[kind]
+        ]
+    elif kind == "plan":
+        fields = [f'"{name}": {text}' for name, text in PLAN_FIELDS.items()]
+    else:
+        fields = _vote_fields(_VOTE_MEMBERS[kind], context, profile)
     if _is_lettered(context):
-        fields = [*_group_fields(profile), _VOTE_FIELDS[kind], '"reasoning": why, in a sentence']
         options = None  # the prompt shows the letters next to the motions
     if options and kind == "position":
-        fields.append('"choice": one of the options, spelt exactly as given')
+        fields.append(f'"choice": {POSITION_FIELDS["choice"]}')
     if asks_claims(context):
         fields.append(claims_field(claims))
     wanted = value_schema_of(context, profile)
     if wanted is not None:
-        fields.append('"value": an object that says the same as your position, and fits the JSON Schema below')
+        fields.append(f'"value": {POSITION_FIELDS["value"]}')
     lines = [JSON_WANTED, *(f"- {field}" for field in fields)]
     if profile.prompt_style == "compact":
         return _options_compact(options) + "\n".join(lines)
     return "\n".join([*lines, *_option_lines(options, fence), *_value_lines(wanted, fence)])
+
+
+def _vote_fields(member: str, context: DebateContext, profile: ModelProfile) -> list[str]:
+    """Return the fields of a vote, on motions under letters or on options."""
+    if _is_lettered(context):
+        return [*_group_fields(profile), f'"{member}": {MOTION_FIELDS[member]}', '"reasoning": why, in a sentence']
+    return [f'"{member}": {OPTION_FIELDS[member]}', '"reasoning": why']
 
 
 def _group_fields(profile: ModelProfile) -> list[str]:
@@ -209,7 +211,7 @@ def _meaning_fields(context: DebateContext, compared: Mapping[str, str]) -> list
 def _brief_format(context: DebateContext, options: tuple[str, ...] | None, profile: ModelProfile) -> str:
     json_format = _COMPACT_JSON_OPEN if _asks_bottom_line(context) else _COMPACT_JSON
     claims = f" {COMPACT_CLAIMS}" if asks_claims(context) else ""
-    return _options_compact(options) + (_COMPACT_FORMAT if profile.structured_output else json_format) + claims
+    return _options_compact(options) + (COMPACT_FORMAT if profile.structured_output else json_format) + claims
 
 
 def _option_lines(options: tuple[str, ...] | None, fence: Fence) -> list[str]:

@@ -54,7 +54,10 @@ class _Folding(dict[int, str]):
 
 _MOST_KEPT: Final = 4096
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_TEMPLATE_MARK: Final = re.compile(r"</?s>|<eos>|<(?:start|end)_of_turn>|<\|[a-z0-9_]{2,24}\|>|\[/?INST\]")
+_TEMPLATE_MARK: Final = re.compile(
+    r"</?s>|<(?:[be]os|pad|unk)>|<(?:start|end)_of_turn>|<\|[a-z0-9_]{2,24}\|>|\[/?INST\]|\[(?:PAD|UNK|CLS|SEP|[BE]OS)\]"
+    r"|<\uff5c[\w\u2581 ]{2,40}\uff5c>"
+)
 _FOLDING: Final = _Folding()
 
 
@@ -78,6 +81,6 @@ def without_control_marks(text: str) -> str:
         >>> without_control_marks("Tea</s>"), without_control_marks("Tea" + chr(0xD800)) == "Tea" + chr(0xFFFD)
         ('Tea    ', True)
     """
-    if "<" in text:
+    if "<" in text or "[" in text:
         text = _TEMPLATE_MARK.sub(lambda match: " " * len(match[0]), text)
     return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

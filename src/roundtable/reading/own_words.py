@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from roundtable.reading.folding import fold
+from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.numbers import plain, whole_number
 from roundtable.reading.phrases import STATES_NOTHING
 from roundtable.reading.sites import boxes, closing_sentence, contains, cue_sites, lines
@@ -142,7 +143,7 @@ def _brief(original: str, start: int, *, is_formula: bool) -> Reading:
         inside = fence["inside"].strip()
         at = original.index(inside, start)
         return Reading(certainty="certain", rule="fence", value=inside, span=(at, at + len(inside)))
-    if not whole or len(whole) > MOST_CHARS:
+    if len(whole) > MOST_CHARS or says_nothing(whole):
         return Reading(certainty="unread", rule="none")
     inner = whole.strip(AROUND + "\\[]()")
     is_line = is_formula and "=" in inner and not _FORMULA_WORD.search(inner)

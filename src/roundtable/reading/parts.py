@@ -6,8 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from roundtable.reading.abstentions import ABSTAIN
 from roundtable.reading.asked import Asked
 from roundtable.reading.folding import without_control_marks
+from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.numbers import whole_number
 from roundtable.reading.reader import read_answer
 from roundtable.reading.sites import contains, sentence_start
@@ -33,13 +35,21 @@ _MOST_BRIEF: Final = 12
 _FIRM: Final = frozenset({"boxed", "answer", "hashes", "closing", "choose"})
 """Rules of sentences in a position that may contradict the short part of the form."""
 
+_STATED: Final = frozenset({"boxed", "answer", "hashes"})
+"""Rules of statements in a position that contradict a bottom line in other words."""
+_MOST_STATED: Final = 4
+_MOST_SIGN: Final = 3
+_CLAUSES: Final = frozenset({"that", "to", "because", "when", "if", "by", "in", "on", "at", "for"})
+_SMALL: Final = frozenset({"of", "the", "and", "for"})
+_ANY_WORD: Final = re.compile(r"[^\W_]+")
+
 
 def read_parts(asked: Asked, parts: Mapping[Part, str]) -> Reading:
     """Return the answer of a form. The shortest part counts, unless the position states another answer.
 
     Args:
         asked: What the question asks for.
-        parts: The texts of the form; blank ones are missing.
+        parts: The texts of the form; those that say nothing, such as `...`, are missing.
 
     Example:
         >>> from roundtable.reading.asked import Asked
@@ -51,7 +61,7 @@ def read_parts(asked: Asked, parts: Mapping[Part, str]) -> Reading:
     """
     readings: dict[Part, Reading] = {}
     for part in _ORDER:
-        if parts.get(part, "").strip():
+        if not says_nothing(parts.get(part, "")):
             readings[part] = _read(asked, parts[part], part)
     if not readings:
         return Reading(certainty="unread", rule="none")
@@ -150,7 +160,8 @@ def _contrary(asked: Asked, first: Reading, other: Reading, text: str) -> str | 
         return other.value or "" if other.certainty == "certain" and other.value != first.value else None
     number = whole_number(first.value or "")
     if number is None:
-        return None
+        is_open = asked.kind == "open" and first.place == "bottom_line"
+        return _other_words(first.value or "", other) if is_open else None
     as_number = read_answer(text, replace(asked, kind="number"))
     readings = (other, as_number) if _is_result(text, as_number) else (other,)
     for reading in readings:
@@ -159,6 +170,30 @@ def _contrary(asked: Asked, first: Reading, other: Reading, text: str) -> str | 
         if reading.certainty == "certain" and is_firm and stated and stated.value != number.value:
             return reading.value
     return None
+
+
+def _other_words(line: str, position: Reading) -> str | None:
+    """Return what a position states if it certainly isn't what the bottom line says in other words.
+
+    Words that both share, initials, signs, and a claim beside a bare yes or no may be the same answer.
+
+    Args:
+        line: The bottom line.
+        position: The reading of the position.
+    """
+    stated = position.value or ""
+    if position.certainty != "certain" or position.rule not in _STATED or len(stated.split()) > _MOST_STATED:
+        return None
+    if line == ABSTAIN:
+        return stated
+    said, other = _ANY_WORD.findall(line.casefold()), _ANY_WORD.findall(stated.casefold())
+    if not said or not other or not set(said).isdisjoint(other) or other[0] in _CLAUSES:
+        return None
+    if _STANCES & {*said, *other}:
+        return stated if {said[0], other[0]} == _STANCES else None
+    initials = {"".join(word[0] for word in words if word not in _SMALL) for words in (said, other)}
+    is_plain = all(word.isalpha() for word in (*said, *other)) and min(map(len, (line, stated))) > _MOST_SIGN
+    return stated if is_plain and initials.isdisjoint(("".join(said), "".join(other))) else None
 
 
 def _is_result(text: str, reading: Reading) -> bool:

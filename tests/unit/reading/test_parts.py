@@ -63,6 +63,16 @@ def test_a_form_has_one_answer(asked: Asked, parts: dict[str, str], value: str |
         pytest.param(CITIES, {"choice": "A", "bottom_line": "Porto"}, ("B) Porto",), id="choice and bottom line"),
         pytest.param(NUMBER, {"bottom_line": "41", "position": "The answer is 42."}, ("42",), id="numbers"),
         pytest.param(OPEN, {"bottom_line": "41", "position": "The answer is 42."}, ("42",), id="open numbers"),
+        pytest.param(
+            OPEN, {"bottom_line": "Sydney", "position": "The answer is Canberra."}, ("Canberra",), id="open names"
+        ),
+        pytest.param(
+            OPEN, {"bottom_line": "Sydney", "position": "Final answer: Canberra"}, ("Canberra",), id="a final answer"
+        ),
+        pytest.param(OPEN, {"bottom_line": "Yes", "position": "The answer is no."}, ("no",), id="open yes and no"),
+        pytest.param(
+            OPEN, {"bottom_line": "ABSTAIN", "position": "The answer is Canberra."}, ("Canberra",), id="abstains"
+        ),
         pytest.param(YES_NO, {"bottom_line": "Yes", "position": "No."}, ("no",), id="yes and no"),
         pytest.param(YES_NO, {"bottom_line": "Yes", "stance": "NO"}, ("no",), id="yes and the stance no"),
     ],
@@ -72,6 +82,36 @@ def test_parts_that_contradict_each_other_are_likely_only(
 ) -> None:
     reading = read_parts(asked, parts)  # type: ignore[arg-type]  # the names are those of parts
     assert (reading.certainty, reading.candidates) == ("likely", candidates)
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ("Canberra", "The answer is Canberra, in the Capital Territory."),
+        ("Canberra", "The capital is Canberra, not Sydney."),
+        ("the city of Canberra", "The answer is Canberra."),
+        ("NASA", "The answer is the National Aeronautics and Space Administration."),
+        ("USA", "The answer is the United States of America."),
+        ("Yes", "The answer is correct."),
+        ("Gold", "The answer is Au."),
+        ("CO2", "The answer is carbon dioxide."),
+        ("It depends", "The answer is that each city has its charm."),
+        ("Sydney", "Canberra is smaller. Harbours matter most."),
+    ],
+)
+def test_other_words_for_an_answer_contradict_nothing(line: str, position: str) -> None:
+    reading = read_parts(OPEN, {"bottom_line": line, "position": position})
+    assert (reading.certainty, reading.place) == ("certain", "bottom_line")
+
+
+@pytest.mark.parametrize(
+    "blank", ["...", "?", "```json\n```", "[PAD]", "</s>", "the bare answer in at most twelve words"]
+)
+def test_a_part_that_says_nothing_is_missing(blank: str) -> None:
+    reading = read_parts(OPEN, {"bottom_line": blank, "position": "The answer is Canberra."})
+    assert (reading.value, reading.place) == ("Canberra", "position")
+    assert read_parts(OPEN, {"bottom_line": blank, "position": blank}).certainty == "unread"
+    assert read_parts(CITIES, {"choice": blank, "position": "B"}).value == "B) Porto"
 
 
 @pytest.mark.parametrize(
