@@ -452,7 +452,7 @@ class BaseAgent:
         if isinstance(parsed, Parsed):
             return parsed
         kind = self._answer_kind(context)
-        if parsed.reason == WRITTEN_CALL:
+        if parsed.reason == WRITTEN_CALL or parsed.is_invalid:
             return parsed
         is_given = parsed.reading is not None or is_given_text(response)
         if kind == "position":

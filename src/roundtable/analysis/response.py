@@ -132,7 +132,7 @@ def build_response(result: DebateFacts, settings: ResponseSettings = _DEFAULTS) 
     complete = [entry for entry in result.rounds if entry.complete and entry.consensus is not None]
     if not complete:
         return None
-    last, previous = complete[-1], complete[-2] if len(complete) > 1 else None
+    last, previous = complete[-1].as_stated, complete[-2].as_stated if len(complete) > 1 else None
     consensus = last.consensus
     assert consensus is not None  # noqa: S101  (only measured rounds are selected)
     responses = last.responses

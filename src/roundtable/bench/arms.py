@@ -198,6 +198,8 @@ class Drawn:
 
     said: AgentResponse
     usage: Usage
+    confidence: float | None = None
+    """The confidence that the answer states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,9 @@ class Reader:
         number = _value(read_reply(answer, _NUMBER)) if isinstance(self.extract, _NumberReader) else None
         return normaliser(self.normalise)(answer) if number is None else number
 
-    def count(self, arm: str, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
+    def count(
+        self, arm: str, responses: Sequence[AgentResponse], usage: Usage, stated: Sequence[float | None]
+    ) -> StudyAnswer:
         """Count answers by the decision rule of the study.
 
         As in a debate, nothing wins that answers that were given and could not be read could have overturned.
@@ -256,6 +260,7 @@ class Reader:
             arm: The arm.
             responses: The answers.
             usage: Usage of the answers.
+            stated: The confidences that they state.
         """
         ballots = [Choice(self.read(response), confidence=response.confidence) for response in responses]
         voters = [f"{index}" for index in range(len(ballots))]
@@ -272,7 +277,7 @@ class Reader:
             voters=voters,
             unread=unread,
         ).winner
-        return self.answer(arm, winner, responses, usage)
+        return self.answer(arm, winner, responses, usage, stated)
 
     def _is_unread(self, response: AgentResponse) -> bool:
         """Check whether an answer without a vote was given and could not be read, so that it does not abstain."""
@@ -280,14 +285,21 @@ class Reader:
             return _number_reading(response).certainty != "certain"
         return response.is_unread
 
-    def answer(self, arm: str, winner: str | None, responses: Sequence[AgentResponse], usage: Usage) -> StudyAnswer:
-        """Create the answer of an arm, with the mean confidence of the agents that gave it."""
+    def answer(
+        self,
+        arm: str,
+        winner: str | None,
+        responses: Sequence[AgentResponse],
+        usage: Usage,
+        stated: Sequence[float | None],
+    ) -> StudyAnswer:
+        """Create the answer of an arm, with the mean confidence of the agents that gave it and state one."""
         ballots = tuple(self.read(response) for response in responses)
         votes = [None if ballot is None else self._key(ballot) for ballot in ballots]
         confidences = [
-            response.confidence
-            for response, vote in zip(responses, votes, strict=True)
-            if winner and vote == self._key(winner) and response.confidence is not None
+            confidence
+            for confidence, vote in zip(stated, votes, strict=True)
+            if winner and vote == self._key(winner) and confidence is not None
         ]
         return StudyAnswer(
             question_id=self.question.id,
@@ -356,7 +368,11 @@ def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
 def _draws_of(result: DebateResult) -> list[Drawn]:
     """Return the answers of a session with independent agents, in the order of the calls."""
     turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
-    return [Drawn(turn.answer, turn.result.usage) for turn in turns if turn.answer.kind == "position"]
+    return [
+        Drawn(turn.answer, turn.result.usage, turn.as_stated.answer.confidence)
+        for turn in turns
+        if turn.answer.kind == turn.as_stated.answer.kind == "position"
+    ]
 
 
 def answers_of(
@@ -380,7 +396,7 @@ def answers_of(
     single = next((draw for draw in baselines["independent-vote"] if draw.said.agent_id == first), None)
     if single is None:
         raise RoundtableError(f"all independent answers of the first agent, {first}, failed")
-    answers = [reader.count("single", [single.said], single.usage)]
+    answers = [reader.count("single", [single.said], single.usage, [single.confidence])]
     for result in debates:
         answers.append(_debate_answer(reader, result).model_copy(update={"moves": reader.moves(result)}))
         price = max(1, result.usage.calls)
@@ -389,7 +405,8 @@ def answers_of(
                 raise RoundtableError(f"only {len(drawn)} of {price} answers of the baseline {name} succeeded")
             within_price = drawn[:price]
             usage = sum((draw.usage for draw in within_price), Usage())
-            answers.append(reader.count(f"{name} as {result.mode}", [draw.said for draw in within_price], usage))
+            said, stated = [draw.said for draw in within_price], [draw.confidence for draw in within_price]
+            answers.append(reader.count(f"{name} as {result.mode}", said, usage, stated))
     return answers
 
 
@@ -399,9 +416,11 @@ def _debate_answer(reader: Reader, result: DebateResult) -> StudyAnswer:
     The debate must have a complete round; failed debates were left out before.
     """
     last = _complete_rounds(result)[-1]
+    stated = [response.confidence for response in last.as_stated.responses]
     if last.conclusion is not None:
-        return reader.answer(result.mode, reader.read(last.conclusion), last.spoken, result.usage)
+        spoken = [response.confidence for response in last.as_stated.spoken]
+        return reader.answer(result.mode, reader.read(last.conclusion), last.spoken, result.usage, spoken)
     if own_vote(last) or reader.question.options is not None:
         winner = None if last.decision is None else last.decision.winner
-        return reader.answer(result.mode, winner, last.responses, result.usage)
-    return reader.count(result.mode, last.responses, result.usage)
+        return reader.answer(result.mode, winner, last.responses, result.usage, stated)
+    return reader.count(result.mode, last.responses, result.usage, stated)

@@ -102,6 +102,8 @@ def _is_lost(turn: Turn, answer: AgentResponse, options: Sequence[str] | None) -
         return any(warning.endswith(_UNKNOWN_CHOICE) for warning in turn.result.warnings)
     if stored.certainty == "certain" and stored.asked_again:
         return True
+    if stored.certainty == "unread" and stored.place == "reply" and "{" in (answer.reasoning or answer.position):
+        return True  # JSON that isn't an answer isn't prose either
     # A part that was not read for certain is not stored as a part, only what was read in it.
     parts = {"choice": answer.choice, "bottom_line": answer.bottom_line}
     return stored.value is None and parts.get(stored.place, "") is None

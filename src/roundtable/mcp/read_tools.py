@@ -163,7 +163,7 @@ async def round_details(call: ToolCallContext, arguments: RoundInput) -> RoundOu
         round_number=round_record.number,
         complete=round_record.complete,
         focus_question=round_record.focus_question,
-        responses=tuple(answer_view(response, round_record.number) for response in round_record.spoken),
+        responses=tuple(answer_view(response, round_record.number) for response in round_record.as_stated.spoken),
         ballots=ballot_views(round_record, result.config.seed),
         failures=failure_views((round_record,)),
         consensus=round_record.consensus,

@@ -275,7 +275,7 @@ def answers_by(result: DebateResult, agent_id: str, number: int | None = None) -
     answers = tuple(
         answer_view(response, round_record.number)
         for round_record in rounds
-        for response in round_record.spoken
+        for response in round_record.as_stated.spoken
         if response.agent_id == agent_id
     )
     if not answers:

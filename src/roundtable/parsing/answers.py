@@ -112,6 +112,8 @@ class ParseFailure:
     """What to ask for once more: the whole form, the option alone, or the answer alone."""
     words: str = ""
     """What to show of an answer that only has reasons."""
+    is_invalid: bool = False
+    """Whether the answer was read, and is invalid as a whole: a score is off the scale of the vote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,7 @@ def _invalid(reason: str, text: str, span: tuple[int, int], fields: JsonObject, 
     if options and all(len(option) == 1 for option in options):
         reason = f"{reason}; the letters of the motions are {', '.join(options)}"
     if wanted.kind in _VOTE_LISTS:
-        return ParseFailure(reason, text, span, reading=None if is_off_scale else _UNREAD_VOTE)
+        return ParseFailure(reason, text, span, reading=None if is_off_scale else _UNREAD_VOTE, is_invalid=is_off_scale)
     if wanted.kind == "ballot":
         return ParseFailure(reason, text, span, reading=_UNREAD_VOTE, asks="form" if wanted.motions else "option")
     reasons = text_in(fields.get("reasoning")) if wanted.kind == "position" else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roundtable.parsing.numerals import finite_number
+from roundtable.types.debate import ASSUMED_CONFIDENCE
 
 if TYPE_CHECKING:
     from roundtable.types import JsonObject, JsonValue
@@ -30,7 +31,7 @@ def stated_confidence(fields: JsonObject, scale: int) -> tuple[float, tuple[str,
     """
     raw = finite_number(fields.get("confidence"), percent_of=scale)
     if raw is None:
-        return DEFAULT_CONFIDENCE, ("no usable confidence was given; 0.5 is assumed",)
+        return DEFAULT_CONFIDENCE, (ASSUMED_CONFIDENCE,)
     # Adding zero turns -0.0 into 0.0.
     share = raw / scale + 0.0
     if 0.0 <= share <= 1.0:

@@ -50,7 +50,7 @@ from roundtable.results.findings import (
 )
 from roundtable.results.rows import compact_json
 from roundtable.types import PlanAnswer, TextAnswer
-from roundtable.types.debate import last_complete
+from roundtable.types.debate import ASSUMED_CONFIDENCE, last_complete
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
@@ -634,6 +634,7 @@ class _RoundReader:
             view,
             position=with_names(view.position, self._numbered),
             reasoning=with_names(view.reasoning, self._numbered),
+            confidence=None if ASSUMED_CONFIDENCE in turn.result.warnings else view.confidence,
             abstains=self._held.consensus is not None and answer.agent_id in self._held.consensus.abstained,
             camp=self._movement.camp_of(answer, number),
             change=self._movement.change_of(answer, number),

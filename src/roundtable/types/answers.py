@@ -204,8 +204,9 @@ class AgentResponse(KeepsNulls):
     reasoning: str = ""
     """Reasoning behind the position."""
     confidence: Share | None = 0.5
-    """Reported confidence in [0, 1]; 0.5 if a model was asked for it and gave none. `None` if nobody asked, as in most
-    debates that other projects recorded: figures and rules then leave the answer's confidence out."""
+    """Reported confidence in [0, 1]; 0.5 if a model was asked for it and gave none (`RoundRecord.as_stated` leaves it
+    out). `None` if nobody asked, as in most debates that other projects recorded: figures and rules then leave it out.
+    """
     stance: Stance | None = None
     """Side that the agent took on a yes-or-no question, if it stated one."""
     choice: str | None = None

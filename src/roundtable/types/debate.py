@@ -202,12 +202,22 @@ class Turn(_TurnBase):
         return self.result.answer
 
     @property
+    def as_stated(self) -> Turn:
+        """The turn with the confidence `None` if it was only assumed, so that figures leave it out."""
+        if ASSUMED_CONFIDENCE not in self.result.warnings:
+            return self
+        answer = self.answer.model_copy(update={"confidence": None})
+        return self.model_copy(update={"result": self.result.model_copy(update={"answer": answer})})
+
+    @property
     def tools_used(self) -> tuple[ToolCallRecord, ...]:
         """Tools that the agent used, for every kind of answer."""
         answer = self.result.answer
         return answer.tool_calls if answer.kind == "position" else self.result.tool_calls
 
 
+ASSUMED_CONFIDENCE: Final = "no usable confidence was given; 0.5 is assumed"
+"""Warning of a turn whose agent was asked for its confidence and stated none."""
 _FACTS_OF_CALLS: Final = frozenset({"status", "exit_code", "batch"})
 """Details of errors of calls: the status of the answer, the exit code of the program, the batch that failed."""
 
@@ -493,6 +503,13 @@ class RoundRecord(Value):
     @cached_property
     def _responses(self) -> tuple[AgentResponse, ...]:
         return responses_of(self.turns)
+
+    @cached_property
+    def as_stated(self) -> RoundRecord:
+        """The round with the confidence `None` wherever it was only assumed, so that figures leave it out."""
+        turns = tuple(turn.as_stated if turn.outcome == "answered" else turn for turn in self.turns)
+        facts = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**facts | {"turns": turns}) if turns != self.turns else self
 
     @cached_property
     def missing(self) -> tuple[FailedTurn, ...]:
