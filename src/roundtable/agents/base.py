@@ -401,6 +401,7 @@ class BaseAgent:
         options = self._options_of(context)
         parsed, failure = self._read_whole(response, context, request)
         repair_message = None if failure is None else self.repair(failure, context)
+        again: ChatResponse | None = None
         if failure is not None and repair_message is not None:
             notice = ParseError(f"agent {self.id!r} is asked again: {failure.reason}", provider=self.provider)
             await conversation.announce_repeat(notice)
@@ -419,6 +420,8 @@ class BaseAgent:
             parsed = self._unread(parsed, response, context)
             if response.finish_reason == "length" and isinstance(parsed, Parsed):
                 parsed = cut_off(parsed, response.text, options)[0]
+        if again is not None and isinstance(parsed, Parsed) and parsed.reading is not None:
+            parsed = replace(parsed, reading=parsed.reading.model_copy(update={"asked_again": True}))
         if isinstance(parsed, ParseFailure):
             msg = f"agent {self.id!r} gave no readable {self._answer_kind(context)}: {parsed.reason}"
             answer = " ".join(response.text.split())[:_SHOWN_CHARS]

@@ -112,7 +112,7 @@ def unread_failure(reading: Reading | None, text: str, *, has_options: bool) -> 
 def unread_position(failure: ParseFailure) -> Parsed:
     """Return an answer that was given and could not be read, such as `...` or two JSON objects that differ."""
     text = failure.words or without_thoughts(failure.text)
-    reading = failure.reading or Reading(certainty="unread", rule="none", asked_again=True)
+    reading = failure.reading or Reading(certainty="unread", rule="none")
     return Parsed(position=text, reading=reading, prose=True, repaired=True, warnings=(failure.reason,))
 
 

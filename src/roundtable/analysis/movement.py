@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "have_all_changed", "opinion_flow", "pair_verdicts"]
 
+_OWN_LABEL: Final = re.compile(r"\(?([A-Za-z])(?:[).:]\s|\)?\Z)")
+"""The letter of an option, as in *B) Porto*."""
 _MOST_ANSWERS: Final = 300
 """Maximum answers of a debate that are compared with each other; the time grows with their square."""
 
@@ -74,7 +77,7 @@ class OpinionFlow(Value):
     rounds: tuple[int, ...]
     """Numbers of the rounds."""
     camps: tuple[OpinionCamp, ...]
-    """The camps, in the order of their labels."""
+    """The camps; those with the most agents in the last round come first."""
     opinions: tuple[Opinion, ...]
     """One entry for each agent and round with an answer, by round."""
 
@@ -124,7 +127,7 @@ def opinion_flow(rounds: Sequence[RoundRecord]) -> OpinionFlow | None:
         The flow. It is `None` if sides were assigned, if the mode has votes before and after the speeches, or if there
         are no answers or more than 300.
     """
-    answers = [{response.agent_id: response for response in record.responses} for record in rounds]
+    answers = [{response.agent_id: response for response in record.as_stated.responses} for record in rounds]
     placed = {
         (index, agent): response for index, by_agent in enumerate(answers) for agent, response in by_agent.items()
     }
@@ -231,10 +234,24 @@ def _labelled(
         wordings[key][response.choice or response.bottom_line or response.position] += 1
     names = {key: min(counts, key=lambda text: (-counts[text], len(text), text)) for key, counts in wordings.items()}
     ordered = sorted(holders, key=lambda key: (-holders[key][-1], -sum(holders[key]), names[key], key))
+    labels = _labels([names[key] for key in ordered])
     return {
-        key: OpinionCamp(label=_label(number), name=names[key], holders=tuple(holders[key]))
-        for number, key in enumerate(ordered)
+        key: OpinionCamp(label=label, name=names[key], holders=tuple(holders[key]))
+        for label, key in zip(labels, ordered, strict=True)
     }
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """Return the labels of camps: those of their options or, if these have none, letters.
+
+    Example:
+        >>> _labels(["B) Porto", "A) Lisbon"]), _labels(["Porto", "Lisbon"]), _labels(["B) Porto", "Lisbon"])
+        (['B', 'A'], ['A', 'B'], ['1', '2'])
+    """
+    found = [match[1] for match in map(_OWN_LABEL.match, names) if match is not None]
+    if len(found) == len(names) == len({label.casefold() for label in found}):
+        return found
+    return [f"{number}" if found else _label(number - 1) for number in range(1, len(names) + 1)]
 
 
 def _label(number: int) -> str:

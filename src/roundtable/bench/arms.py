@@ -337,9 +337,14 @@ class Reader:
         )
 
 
+def _is_closed(reading: Reading | None) -> bool:
+    """Check whether a reading is the answer to a closed question, whose text is not stored."""
+    return reading is not None and reading.asked_again and reading.span is None
+
+
 def _whole_text(response: AgentResponse) -> str:
     """Return the position or, of an answer in prose, the whole reply; an answer to a closed question is only itself."""
-    if response.reading is not None and response.reading.asked_again and response.reading.certainty == "certain":
+    if _is_closed(response.reading) and response.reading is not None and response.reading.certainty == "certain":
         return response.reading.value or ""
     is_prose = response.reading is not None and response.reading.place == "reply"
     return (response.reasoning or response.position) if is_prose else response.position
@@ -347,7 +352,7 @@ def _whole_text(response: AgentResponse) -> str:
 
 def _number_reading(response: AgentResponse) -> Reading:
     """Read an answer as a number: a reply in prose as a whole, else its bottom line and its position."""
-    if response.reading is not None and (response.reading.place == "reply" or response.reading.asked_again):
+    if response.reading is not None and (response.reading.place == "reply" or _is_closed(response.reading)):
         return read_answer(_whole_text(response), _NUMBER)
     parts: dict[Part, str] = {"position": response.position}
     if response.bottom_line is not None:

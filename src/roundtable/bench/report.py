@@ -481,7 +481,7 @@ def _unanswered_lines(arms: Sequence[ArmReport]) -> list[str]:
     counts = [f"{arm.arm} {arm.unanswered} of {arm.questions}" for arm in arms if arm.unanswered]
     if not counts:
         return []
-    why = "the agents were tied, or no answer could be read"
+    why = "the agents were tied or refused, or no answer could be read"
     return [f"Questions without an answer, which count as wrong ({why}): {', '.join(counts)}.", ""]
 
 

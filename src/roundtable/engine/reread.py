@@ -100,7 +100,7 @@ def _is_lost(turn: Turn, answer: AgentResponse, options: Sequence[str] | None) -
         return True  # the turn had options of its own
     if stored is None:
         return any(warning.endswith(_UNKNOWN_CHOICE) for warning in turn.result.warnings)
-    if stored.certainty == "certain" and stored.asked_again:
+    if stored.certainty == "certain" and stored.asked_again and stored.span is None:
         return True
     if stored.certainty == "unread" and stored.place == "reply" and "{" in (answer.reasoning or answer.position):
         return True  # JSON that isn't an answer isn't prose either

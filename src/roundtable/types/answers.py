@@ -179,7 +179,7 @@ class Reading(Value):
     source: TurnKey | None = None
     """The turn of the earlier answer that the text points to, if exactly one was shown to the agent."""
     asked_again: bool = False
-    """Whether the agent was asked once more with a closed question, because its first answer was not certain."""
+    """Whether the agent was asked once more, because its first answer was not certain or not in the form."""
     version: int = 1
     """Version of the reader's rules."""
 
