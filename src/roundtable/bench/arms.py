@@ -250,7 +250,11 @@ class Reader:
         return normaliser(self.normalise)(answer) if number is None else number
 
     def count(
-        self, arm: str, responses: Sequence[AgentResponse], usage: Usage, stated: Sequence[float | None]
+        self,
+        arm: str,
+        responses: Sequence[AgentResponse],
+        usage: Usage,
+        stated: Sequence[float | None] | None = None,
     ) -> StudyAnswer:
         """Count answers by the decision rule of the study.
 
@@ -260,7 +264,7 @@ class Reader:
             arm: The arm.
             responses: The answers.
             usage: Usage of the answers.
-            stated: The confidences that they state.
+            stated: The confidences that they state; by default, those that they have.
         """
         ballots = [Choice(self.read(response), confidence=response.confidence) for response in responses]
         voters = [f"{index}" for index in range(len(ballots))]
@@ -291,10 +295,11 @@ class Reader:
         winner: str | None,
         responses: Sequence[AgentResponse],
         usage: Usage,
-        stated: Sequence[float | None],
+        stated: Sequence[float | None] | None = None,
     ) -> StudyAnswer:
         """Create the answer of an arm, with the mean confidence of the agents that gave it and state one."""
         ballots = tuple(self.read(response) for response in responses)
+        stated = [response.confidence for response in responses] if stated is None else stated
         votes = [None if ballot is None else self._key(ballot) for ballot in ballots]
         confidences = [
             confidence

@@ -72,8 +72,9 @@ def form_in_call(text: str, kind: AnswerKind) -> FormInCall | None:
     name = call.get("name")
     arguments = next((call[member] for member in ("arguments", "parameters") if member in call), None)
     fields = _loaded(arguments) if isinstance(arguments, str) else call if name is None else arguments
-    is_form = isinstance(fields, dict) and isinstance(name, str | None) and holds_form(fields, kind)
-    return FormInCall(name or "", fields) if is_form and isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(name, str | None) or not holds_form(fields, kind):
+        return None
+    return FormInCall(name or "", fields)
 
 
 def _loaded(text: str) -> JsonValue:
