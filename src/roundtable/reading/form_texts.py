@@ -54,13 +54,13 @@ PLAN_FIELDS: Final[Mapping[str, str]] = {
 }
 """What to write into a plan."""
 COMPACT_FORMAT: Final = "Answer in one sentence, and give the reason."
-"""What a tiny model is told."""
+"""The instruction for a tiny model."""
 COMPACT_LINE: Final = "the answer in at most five words"
-"""What a tiny model is told about its bottom line."""
+"""The instruction for the bottom line of a tiny model."""
 LINE_WANTED: Final = (
     'Write the answer itself in at most twelve words and nothing else, or "ABSTAIN" if you cannot answer.'
 )
-"""What an agent is told whose answer could not be read."""
+"""The instruction for an agent whose answer could not be read."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _FEWEST_WORDS: Final = 3

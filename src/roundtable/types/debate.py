@@ -20,6 +20,7 @@ from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODE
 from roundtable.types.teams import Team
 
 __all__ = [
+    "ASSUMED_CONFIDENCE",
     "SCHEMA_VERSION",
     "AnyPerspective",
     "AnyTurn",
