@@ -276,7 +276,7 @@ class AnswerView(Value):
     """The answer."""
     reasoning: str
     """Reasoning behind the answer."""
-    confidence: Share | None
+    confidence: Share | None = None
     """Confidence that the agent reports; null if none is stated."""
     stance: Stance | None = None
     """Side taken on a yes-or-no question."""
@@ -335,7 +335,7 @@ class ConfidencePoint(Value):
 
     round: int
     """Round."""
-    confidence: Share | None
+    confidence: Share | None = None
     """Confidence that the agent reported; null if none is stated."""
 
 

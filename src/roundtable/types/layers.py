@@ -99,7 +99,7 @@ class AgentResponseSummary(KeepsNulls):
     """Position of the agent."""
     key_points: tuple[str, ...] = ()
     """Two to four key points of the agent's reasoning."""
-    confidence: Share | None
+    confidence: Share | None = None
     """Reported confidence; `None` if none is stated."""
     confidence_change: ConfidenceChange | None = None
     """Change of the confidence since the previous round."""
