@@ -13,9 +13,11 @@ from reading_examples import EXAMPLES
 from reference_pages import cell, code, page, table
 
 from roundtable.parsing import read_reply
-from roundtable.reading import phrases
+from roundtable.reading import number_phrases, phrases
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from reading_examples import Example
 
     from roundtable.types import Reading
@@ -57,7 +59,7 @@ def reading_page() -> str:
 
 def words_page() -> str:
     """Return the page of the words, one section for each list."""
-    return page("Words that mark answers", INTRODUCTION, *_lists())
+    return page("Words that mark answers", INTRODUCTION, *_lists(phrases), *_lists(number_phrases))
 
 
 def _row(example: Example) -> Iterator[str]:
@@ -86,13 +88,13 @@ def _read(reading: Reading) -> str:
     return f"{reading.certainty}: {candidates}" if candidates else reading.certainty
 
 
-def _lists() -> Iterator[str]:
-    source = ast.parse(Path("src/roundtable/reading/phrases.py").read_text("utf-8"))
+def _lists(module: ModuleType) -> Iterator[str]:
+    source = ast.parse(Path("src", *module.__name__.split(".")).with_suffix(".py").read_text("utf-8"))
     for statement, following in zip(source.body, source.body[1:], strict=False):
         is_described = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and is_described:
             yield f'??? note "{_heading(ast.literal_eval(following.value))}"'
-            yield indent("\n".join(_by_script(_flat(getattr(phrases, statement.target.id)))), "    ")
+            yield indent("\n".join(_by_script(_flat(getattr(module, statement.target.id)))), "    ")
 
 
 def _heading(description: str) -> str:

@@ -15,6 +15,7 @@ from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.metrics import conformity, flip_rate, transitions
 from roundtable.parsing import read_reply
 from roundtable.reading import ABSTAIN, Asked, read_answer, read_parts
+from roundtable.reading.units import are_different, stated_units
 from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
 from roundtable.scoring.normalisation import match_option
 from roundtable.types import Share, Usage, Value
@@ -222,7 +223,7 @@ class Reader:
         if self.question.options is not None:
             return response.choice
         if isinstance(self.extract, _NumberReader):
-            return _value(_number_reading(response))
+            return self._number(response)
         if self.extract is None:
             if response.is_unread:
                 return None
@@ -238,6 +239,22 @@ class Reader:
             raise ConfigurationError(f"extract returned {answer!r} for {text[:80]!r}, not a text or None")
         return answer
 
+    def _number(self, response: AgentResponse) -> str | None:
+        """Return the number of an answer; with its unit if the right answer states another one."""
+        reading = _number_reading(response)
+        value = _value(reading)
+        if value is None or reading.span is None:
+            return value
+        text = _whole_text(response) if reading.place == "reply" else response.position
+        if reading.place == "bottom_line":
+            text = response.bottom_line or ""
+        units, wanted = stated_units(text, reading.span[0]), stated_units(self.question.gold)
+        if are_different(units, wanted):
+            return f"{value.rstrip('%‰')} {min(units)}"
+        if "percent" in units & wanted:
+            return value.rstrip("%") + "%" * self._key(self.question.gold).endswith("%")
+        return value
+
     def right(self, answer: str | None) -> bool:
         """Check whether an answer is right."""
         return answer is not None and self._key(answer) == self._key(self.question.gold)
@@ -246,7 +263,11 @@ class Reader:
         """Return a key that equal answers share: the option or number in an answer, else its normalised spelling."""
         if (option := read_option(answer, self.question.options or (), self.normalise)) is not None:
             return option
-        number = _value(read_reply(answer, _NUMBER)) if isinstance(self.extract, _NumberReader) else None
+        number = None
+        if isinstance(self.extract, _NumberReader) and not are_different(
+            stated_units(answer), stated_units(self.question.gold)
+        ):
+            number = _value(read_reply(answer, _NUMBER))
         return normaliser(self.normalise)(answer) if number is None else number
 
     def count(

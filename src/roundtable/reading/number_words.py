@@ -48,6 +48,9 @@ _WORDS: Final = {
 }
 _JOINTS: Final = ("and", "und", "et", "y", "e", "en", "ën", "i", "и")
 """Words between the parts of a number."""
+_ENGLISH: Final = frozenset(words.split()[0] for words in _WORDS.values())
+_COINS: Final = frozenset({"cent", "cents"})
+"""Coins in English, and hundreds in French."""
 _AMBIGUOUS: Final = frozenset(
     {"on", "bin", "once", "cent", "cents", "mil", "um", "elf", "null", "sei", "한", "두", "세", "네", "сто"}
 )
@@ -118,6 +121,9 @@ def _spoken(text: str) -> int | None:
         at = token.end()
     if not parts or is_joined or (len(parts) == 1 and last in _AMBIGUOUS):
         return None
+    before, _, coin = text.rpartition(" ")
+    if coin in _COINS and not _ENGLISH.isdisjoint(re.split(r"[\s-]+", before)):
+        return None  # five cents
     return _sum(parts)
 
 

@@ -14,8 +14,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.text import normal_form
+from roundtable.reading.bounds import is_bound
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES, fold
-from roundtable.reading.phrases import BOUNDS, NOT_UNITS, RANGES, words_pattern
+from roundtable.reading.number_phrases import NOT_UNITS, RANGES
+from roundtable.reading.phrases import words_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,7 @@ _CONTEXT: Final = 40
 """Characters before a number that may say that it is not a single number."""
 
 # All repeats are possessive or bounded, so that no text causes backtracking.
-_CURRENCY: Final = r"(?:[RAC]\$|[$€£¥₹₩₽₺]|\\\$|USD|EUR|GBP|US\$)"
+_CURRENCY: Final = r"(?:[RAC]\$|[$€£¥₹₩₽₺]|\\\$|USD|EUR|GBP|US\$|CHF|INR|(?<![A-Za-z])Rs\.?)"
 _VULGAR: Final = r"[\u00bc-\u00be\u2150-\u215e]"
 _BRACES: Final = r"\{{\s*+(?P<{name}>{digits})\s*+\}}"
 _GROUPED: Final = (
@@ -143,17 +145,6 @@ _RANGE_BEFORE: Final = re.compile(
     rf"|[0-9]\s?(?:%|[^\W\d_]{{1,12}})?\s*+(?:{_RANGE_SIGNS}|{words_pattern(RANGES)})\s*+[$€£]?\Z",
     re.IGNORECASE,
 )
-_BOUND_BEFORE: Final = re.compile(
-    rf"(?:{words_pattern(BOUNDS)}|n't|[<>≤≥±~≠∈∉]|\\(?:geq?|leq?|pm|neq?|(?:not)?in)|>=|<=|(?<![0-9])!="
-    r"|(?<![^\W\d_\\])(?:max|min|maximal|minimal|maximum|minimum)\.?)[\s*$]{0,4}\Z",
-    re.IGNORECASE,
-)
-_BOUND_AFTER: Final = re.compile(
-    r"\+(?![0-9])|\s?(?:or (?:more|less|fewer)|oder (?:mehr|weniger)|ou plus|o más|o più|ou mais|of meer|或更多"
-    r"|以上|以下|이상|이하|(?:max|maximum|minimum|maximal|minimal|tops|at (?:most|least|best)|au (?:plus|moins)"
-    r"|höchstens|mindestens|(?:como|no) máximo|como mínimo)(?![^\W\d_]))",
-    re.IGNORECASE,
-)
 _LOOKS: Final = (
     "text|textbf|textrm|textit|textsf|mathrm|mathbf|mathit|mathsf|boldsymbol|mbox|underline|displaystyle|emph|bf"
     "|[fd]?box(?:ed)?|framebox|boxed|approx|sim|q?quad|left|right|big[lr]?|Big[lr]?|large|Large|huge|hspace|space|circ"
@@ -198,6 +189,9 @@ _OPENS_PAIR: Final = re.compile(r"(?:\\\{|[(\[])\s?\Z")
 _CLOSES_PAIR: Final = re.compile(r"\s?(?:\\right\s?)?(?:\\\}|[)\]])")
 _RAISED: Final = {ord(sign): digit for sign, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)}
 _POINT_OF_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+_MAY_BE_SEVERAL: Final = re.compile(r"(?P<first>[0-9]{3})(?P<rest>(?: [0-9]{3})+)")
+"""Digits in groups by spaces of which the first is no shorter than the others."""
+_NO_FRACTIONS: Final = frozenset({"24/7"})
 _COMMA_OF_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 
 
@@ -216,7 +210,7 @@ class NumberFound:
     is_single: bool = True
     """Whether the text states this number alone: not as a bound, an end of a range, or something that it is not."""
     is_ambiguous: bool = False
-    """Whether `1.234` may be a decimal or a whole number with a point between thousands."""
+    """Whether `1.234` may be a decimal or a whole number, and `100 200` one number or two."""
 
 
 def find_numbers(text: str) -> Iterator[NumberFound]:
@@ -300,16 +294,22 @@ def _number(folded: str, match: re.Match[str]) -> NumberFound | None:
     unit, unit_end = _unit(folded, match, end)
     before, after = folded[max(0, start - _CONTEXT) : start], folded[end : end + _CONTEXT]
     is_end = _RANGE_BEFORE.search(before) or _RANGE_AFTER.match(after)
-    is_bound = _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(folded, unit_end) or _BOUND_AFTER.match(after)
     is_part = _is_part(folded, match, end) or is_operand(folded, start, end)
     return NumberFound(
         value=value,
         span=(start, end),
         end=unit_end,
         unit=unit,
-        is_single=not is_end and not is_bound and not is_part,
-        is_ambiguous=bool(match["digits"] and _POINT_OF_THOUSANDS.fullmatch(match["digits"])),
+        is_single=not is_end and not is_part and not is_bound(before, folded, end),
+        is_ambiguous=_is_ambiguous(match["digits"] or "", has_unit=bool(unit) or end > match.end()),
     )
+
+
+def _is_ambiguous(digits: str, *, has_unit: bool) -> bool:
+    """Check whether digits may be read as two values: a point may separate thousands, and a space two numbers."""
+    if (groups := _MAY_BE_SEVERAL.fullmatch(digits)) is not None:
+        return not has_unit or not groups["rest"].replace(f" {groups['first']}", "")
+    return _POINT_OF_THOUSANDS.fullmatch(digits) is not None
 
 
 def _scale(folded: str, match: re.Match[str]) -> tuple[int, int]:
@@ -332,6 +332,8 @@ def _is_part(folded: str, match: re.Match[str], end: int) -> bool:
     before = folded[max(0, start - _CONTEXT) : start]
     if match["sign"] and match["sign"][1:].isspace() and before.rstrip()[-1:].isalnum() and "\n" not in before[-2:]:
         return True  # an operator
+    if match["over"] and (match["over"] == match["digits"] or f"{match['digits']}/{match['over']}" in _NO_FRACTIONS):
+        return True  # fifty-fifty
     if _OTHER_SCALE.match(folded, end) or _SCALED_BEFORE.search(before):
         return True
     if end > match.end() and folded[end : end + 2].lstrip()[:1].isdigit():

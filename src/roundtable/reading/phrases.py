@@ -24,7 +24,6 @@ __all__ = [
     "ARTICLES",
     "BARE_VERBS",
     "BEFORE_STATEMENTS",
-    "BOUNDS",
     "CHECKS",
     "CHOICE_VERBS",
     "COMPARISONS",
@@ -49,13 +48,11 @@ __all__ = [
     "MISTAKES",
     "MONTHS",
     "NEGATIONS",
-    "NOT_UNITS",
     "NOUN_WORDS",
     "OFFERS",
     "ORDINALS",
     "ORDINAL_NOUNS",
     "OTHERS",
-    "RANGES",
     "REASONS",
     "REJECTIONS",
     "REPORTS",
@@ -414,30 +411,6 @@ RESULT_VERBS: Final = _words(
     remains used braucht kostet wiegt coûte pèse cuesta pesa costa kost kosztuje стоит"""
 )
 """Verbs that lead to a result."""
-
-RANGES: Final = _words("to until through or bis oder à al ou a o tot of ya_da veya lub do или до 或 至 到 또는 أو या")
-"""Words between the ends of a range, or between two numbers of which one is meant."""
-
-BOUNDS: Final = _words(
-    """at_least at_most no_more_than no_less_than no_fewer_than more_than less_than fewer_than greater_than over under
-    above below
-    up_to minimum_of maximum_of not between from mindestens höchstens mehr_als weniger_als über unter bis_zu
-    zwischen nicht
-    au_moins au_plus plus_de moins_de entre pas al_menos como_máximo más_de menos_de almeno al_massimo più_di
-    meno_di
-    pelo_menos no_máximo mais_de minstens hoogstens meer_dan minder_dan tussen niet co_najmniej najwyżej ponad nie
-    не_менее не_более более менее не больше_чем меньше_чем en_az en_fazla 至少 最多 超过 不是 不到 少なくとも
-    최소 최대
-    على_الأقل على_الأكثر أكثر_من أقل_من कम_से_कम से_अधिक
-    بين"""
-)
-"""Words before a number that is only a bound, an end of a range, or not meant."""
-
-NOT_UNITS: Final = _words(
-    "and or but because since so as is are was were x times to of not which und oder weil et ou y o e en i и"
-)
-"""Words behind a number that are not its unit."""
-
 
 NOUN_WORDS: Final = _words(
     """the a my our this that's your final finale correct right best most more own true updated revised refined

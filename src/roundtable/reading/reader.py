@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.reading.abstentions import ABSTAIN, is_refusal
 from roundtable.reading.choices import only_option_behind, only_option_later, read_choice
+from roundtable.reading.displays import with_displays_in_line
 from roundtable.reading.folding import fold, without_control_marks
 from roundtable.reading.own_words import read_words
 from roundtable.reading.phrases import RETRACTION_HEADS, RETRACTIONS, STATES_NOTHING, words_pattern
@@ -154,10 +155,10 @@ def _stated(folded: str, start: int, text: str, asked: Asked) -> Reading:
             reading = read_choice(folded, start, asked.options, asked.labels, text, is_short=asked.is_short)
             return checked_yes_no(reading, folded, start, asked.options, text)
         case "number":
-            return read_number(folded, start)
+            return read_number(with_displays_in_line(folded, start), start)
         case "yes_no":
             return read_yes_no(folded, start, text)
         case "formula" | "open":
-            return read_words(folded, start, text, is_formula=asked.kind == "formula")
+            return read_words(with_displays_in_line(folded, start), start, text, is_formula=asked.kind == "formula")
         case _:
             assert_never(asked.kind)

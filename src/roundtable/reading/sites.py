@@ -149,7 +149,7 @@ _SWITCH: Final = re.compile(
 _FILLED: Final = re.compile(r"[\s*_`:]*+")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=[\s\"'*_)\]]|\Z)|[।。！？\n]")
 _ABBREVIATION: Final = re.compile(
-    r"(?<![A-Za-z])(?:e\.g|i\.e|etc|vs|approx|ca|no|nr|dr|mr|mrs|bzw|z\.B)\Z|\n\s*[0-9]{1,3}\Z", re.IGNORECASE
+    r"(?<![A-Za-z])(?:e\.g|i\.e|etc|vs|approx|ca|no|nr|dr|mr|mrs|bzw|z\.B|rs)\Z|\n\s*[0-9]{1,3}\Z", re.IGNORECASE
 )
 _INITIAL: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]\Z")
 _AFTER_INITIAL: Final = re.compile(
@@ -357,8 +357,8 @@ def _is_abbreviated(text: str, point: int, start: int, *, is_behind: bool = Fals
             text follows, as in *not A. Lisbon*; only a word that begins many sentences shows the contrary.
     """
     if abbreviation := _ABBREVIATION.search(text, max(start, point - 8), point):
-        # "No. 5" is a number, and "No." alone an answer.
-        return abbreviation[0].casefold() != "no" or text[point + 1 : point + 3].strip().isdigit()
+        # "No. 5" is a number, and "No." alone an answer; "Rs. 5" are rupees.
+        return abbreviation[0].casefold() not in {"no", "rs"} or text[point + 1 : point + 3].strip().isdigit()
     if _INITIAL.search(text, max(start, point - 2), point) is None:
         return False
     if is_behind or _AFTER_INITIAL.match(text, point):

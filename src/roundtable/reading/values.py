@@ -8,7 +8,19 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.reading.bounds import is_bound
 from roundtable.reading.judgements import CONTRAST
+from roundtable.reading.number_doubts import (
+    is_counted_behind,
+    is_cut_off,
+    is_limited,
+    is_limited_next,
+    is_rejected,
+    is_rejected_above,
+    is_supposed,
+    repeated_number,
+    with_minus_signs,
+)
 from roundtable.reading.number_words import worded_number
 from roundtable.reading.numbers import find_numbers, is_operand, plain, whole_number
 from roundtable.reading.phrases import (
@@ -291,7 +303,17 @@ def read_number(text: str, start: int) -> Reading:
         text: The folded text.
         start: Start of the answer, behind the thoughts.
     """
-    text = without_tail(text, start)
+    text = with_minus_signs(without_tail(text, start), start)
+    reading = _stated_number(text, start)
+    if reading.certainty != "certain" or reading.span is None:
+        return reading
+    if is_cut_off(text, reading.span[0]) or is_limited_next(text, reading.span[1]):
+        return reading.model_copy(update={"certainty": "likely"})
+    return reading
+
+
+def _stated_number(text: str, start: int) -> Reading:
+    """Return the number that a text gives as its answer, if nothing behind it speaks against it."""
     if _is_list(text, start):
         return Reading(certainty="unread", rule="several")
     if (alone := _alone(text, start)) is not None:
@@ -304,6 +326,8 @@ def read_number(text: str, start: int) -> Reading:
     if (opening := _opening_number(text, start)) is not None:
         stated.append(opening)
     closing = _closing_number(text, start)
+    if closing is not None and is_rejected_above(text, closing.start):
+        closing = None
     if not stated:
         return Reading(certainty="unread", rule="none") if closing is None else _certain(closing)
     reading = agreed(stated, text)
@@ -320,6 +344,8 @@ def _is_answer(text: str, found: NumberFound) -> bool:
     start, end = found.span
     if not found.is_single or found.is_ambiguous or is_operand(text, start, end):
         return False
+    if is_bound(text[max(0, start - _MOST_LEAD) : start], text, end):
+        return False  # the words may stand outside of bold signs or of a box
     if _TIME.match(text, end) or is_theirs(text[end : end + MOST_CHARS]) or _MORE_BEHIND.match(text, end):
         return False
     if _REFERS.search(text, max(0, start - _MOST_LEAD), start):
@@ -399,6 +425,8 @@ def _alone(text: str, start: int) -> Value | None:
     if not stripped or len(stripped) > MOST_CHARS:
         return None
     at = start + text[start:].index(stripped)
+    if (repeated := repeated_number(stripped)) is not None and (number := whole_number(repeated)) is not None:
+        return Value(number.value, _with_percent(number), "whole", at, at + len(stripped), is_final=True)
     cut = _turn_end(text, at, at + len(stripped))
     if cut is None or _BANG.search(text, at) or stripped.endswith(("?", "？")):
         return None
@@ -421,6 +449,7 @@ def _alone(text: str, start: int) -> Value | None:
         or _JUDGED.match(text, found.span[1])
         or _MONTH.match(text, found.span[1], end)
         or INNER_END.search(text, found.end, end)
+        or is_limited(text, found.span[1])
     ):
         return None
     return Value(found.value, _with_percent(found), "whole", found.span[0], found.end, is_final=True)
@@ -477,7 +506,7 @@ def _number_at(text: str, site: Site) -> Value | None:
         return _in_words(text, begin, end, rule=site.rule)
     if found is None or not _is_answer(text, found) or _BANG.match(text, found.span[1] - 1):
         return None
-    if contains("condition", text[begin:end]) or text[end : end + 1] == "?":
+    if contains("condition", text[begin:end]) or text[end : end + 1] == "?" or is_limited(text, found.span[1]):
         return None
     return Value(found.value, _with_percent(found), site.rule, found.span[0], found.end, site.is_final)
 
@@ -599,9 +628,17 @@ def _number_in_sentence(text: str, begin: int, end: int, *, is_all: bool) -> Val
     numbers = [_shifted(number, begin) for number in islice(find_numbers(text[begin:end]), _MOST_NUMBERS)]
     if not numbers and (verb := [match.end() for match in _STATES.finditer(text, begin, end)]):
         return _in_words(text, verb[-1], end, rule="closing") if len(text[verb[-1] : end].split()) == 1 else None
+    if is_counted_behind(text, begin, end, numbers) and _STATED.search(text, begin, numbers[0].span[0]):
+        return _closing_value(numbers[0]) if _is_led_to(text, begin, numbers[:1]) else None
     if not numbers or ENDS_OPEN.search(clause) or not _is_led_to(text, begin, numbers):
         return None
     last = numbers[-1]
+    if (
+        is_supposed(text, begin, *last.span)
+        or is_limited(text, last.span[1])
+        or is_rejected(text, _clause_start(text, begin, last.span[0]), last.span[0], full)
+    ):
+        return None
     if _is_beside_another(text, begin, end, full, last):
         return None
     is_only = len({number.value for number in numbers}) == 1

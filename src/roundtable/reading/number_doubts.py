@@ -1,0 +1,253 @@
+"""What shows that a number is not its author's answer, or not all of it: a condition, a supposition, a broken end."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from roundtable.reading.bounds import is_bound
+from roundtable.reading.number_phrases import NOT_UNITS, RANGES
+from roundtable.reading.phrases import (
+    ANSWER_NOUNS,
+    APPROXIMATIONS,
+    JOINERS,
+    LINKS,
+    words_pattern,
+)
+from roundtable.reading.sites import contains, sentence_end, sentence_start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roundtable.reading.numbers import NumberFound
+
+__all__ = [
+    "is_counted_behind",
+    "is_cut_off",
+    "is_limited",
+    "is_limited_next",
+    "is_rejected",
+    "is_rejected_above",
+    "is_supposed",
+    "repeated_number",
+    "with_minus_signs",
+]
+
+_MOST_BEHIND: Final = 60
+"""Characters behind the start of a number in which the text may break off."""
+_MOST_LEAD: Final = 30
+_MOST_THINGS: Final = 3
+"""Most words for what is counted."""
+_MOST_REPEATED: Final = 200
+_REASON: Final = re.compile(
+    r"(?<![^\W\d_])(?:because|since|as|for|given|considering|which|so|weil|denn|da|parce|car|puisque|porque|ya que"
+    r"|perché|poiché|pois|omdat|want|ponieważ|bo|потому|так как|çünkü)(?![^\W\d_])"
+    r"|因为|因為|なぜなら|왜냐하면|لأن|क्योंकि|[:;：；]",
+    re.IGNORECASE,
+)
+"""What begins a reason, whose conditions belong to the way to the number."""
+_COMPARED: Final = re.compile(
+    r"(?<![^\W\d_])(?:[^\W\d_]{2,20}er|mehr)(?:\s[^\W\d_]{1,20}){0,2}\sals(?![^\W\d_])", re.IGNORECASE
+)
+"""The German *als* behind a comparative, which is no condition, as it is in Dutch."""
+_LIMIT_NEXT: Final = re.compile(
+    r"[\s*_`$)}\]\\.!,;。，]*+(?:but |aber |mais |pero |ma |mas |maar |ale |но )?(?:(?:unless|only if|only when|except"
+    r"|provided|as long as|es sei denn|sofern|nur wenn|nur falls|vorausgesetzt|à moins|sauf|seulement si|pourvu"
+    r"|salvo|a menos|sólo si|solo si|siempre que|a meno che|solo se|tranne|purché|a não ser|só se|apenas se|desde que"
+    r"|tenzij|alleen als|mits|chyba że|tylko jeśli|pod warunkiem|если только|только если|при условии|yalnızca|eğer)"
+    r"(?![^\W\d_])|除非|只有|前提|ただし|但し|단,|إلا إذا|بشرط|बशर्ते)",
+    re.IGNORECASE,
+)
+"""A condition at the beginning of what stands behind an answer."""
+_NOUN: Final = (
+    rf"(?:{words_pattern(ANSWER_NOUNS)}|(?<![^\W\d_])(?:number|value|figure|total|sum|estimate|guess|claim|zahl|wert"
+    r"|summe|schätzung|nombre|valeur|somme|número|valor|suma|numero|valore|somma|soma|getal|waarde|som|liczba|wartość"
+    r"|suma|число|значение|сумма|sayı|değer|toplam)(?![^\W\d_]))"
+)
+_WRONG_WORD: Final = (
+    r"(?:wrong|incorrect|false|mistaken|erroneous|flawed|inaccurate|faulty|bogus|falsche?[nrs]?|inkorrekte?[nrs]?|fausse?"
+    r"|erronée?|incorrecte?|incorrect[oa]|equivocad[oa]|errad[oa]|erróne[oa]|errónea|sbagliat[oa]|errat[oa]|foute?"
+    r"|verkeerde|onjuiste|błędn[aey]|niepoprawn[aey]|неверн[ыао][йяе]|неправильн[ыао][йяе]|ошибочн[ыао][йяе]|yanlış"
+    r"|hatalı)"
+)
+_WRONG: Final = re.compile(
+    rf"(?<![^\W\d_]){_WRONG_WORD}\s(?:[^\W\d_]+\s)?{_NOUN}|{_NOUN}\s{_WRONG_WORD}(?![^\W\d_])"
+    r"|错误的?(?:答案|结果)|错的|間違った|間違い|誤った|틀린|잘못된|오답|गलत|خاطئ",
+    re.IGNORECASE,
+)
+"""*The wrong answer*, before a number."""
+_RETRACTS: Final = re.compile(
+    r"(?<![^\W\d_])(?:retract|withdraw|rescind|recant|revoke|disown|discard|abandon|take back|taking back|retracting"
+    r"|withdrawing|verwerfe|widerrufe|revidiere|zurück|retire|rétracte|reviens sur|abandonne|retiro|retracto|descarto"
+    r"|rechazo|ritiro|ritratto|scarto|retrato|rejeito|trek|terug|verwerp|herroep|wycofuję|odwołuję|odrzucam|отзываю"
+    r"|отказываюсь|назад|отвергаю|geri çekiyorum|geri alıyorum|vazgeçiyorum|أسحب|أتراجع)(?![^\W\d_])"
+    r"|撤回|收回|取り消|철회|취소|वापस ले",
+    re.IGNORECASE,
+)
+_AUTHOR: Final = re.compile(
+    r"(?<![^\W\d_])(?:I|we|ich|wir|je|nous|yo|io|eu|ik|ja|я|мы)(?![^\W\d_])|我|私|저는|나는", re.IGNORECASE
+)
+_NOUN_OF_ANSWER: Final = re.compile(_NOUN, re.IGNORECASE)
+_SUPPOSED: Final = re.compile(
+    r"[\s*_`$(]*+(?:(?:let(?!'s|\sus|\sme)|suppose|say|set|sei|seien|setze|soit|soient|supposons|posons|sea|sean"
+    r"|supongamos|sia|siano|supponiamo|poniamo|seja|sejam|suponhamos|stel|laat|niech|załóżmy|przyjmijmy|пусть"
+    r"|предположим|допустим|diyelim)(?![^\W\d_])"
+    r"|设|設|令|假设|假設|假定|मान |मानो |ليكن |لنفرض |نفترض )[^,;:，、\n]*\Z",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that gives a name a value."""
+_SUPPOSED_BEHIND: Final = re.compile(
+    r"[\s*_`$)]*(?:olsun(?![^\W\d_])|とする|とします|とおく|라고? ?하자)", re.IGNORECASE
+)
+_CUT_OFF: Final = re.compile(
+    rf"(?:(?i:\s(?:to|or|and|und|oder|plus|minus|times|per))|(?-i:{words_pattern((*RANGES, *JOINERS, *NOT_UNITS))})"
+    r"|[-+/×÷=<>~^(\[{&|]|[0-9],)\s*+\Z"
+)
+"""The end of a text that breaks off."""
+_STAR: Final = re.compile(r"\s\*\s*\Z")
+_REPEATED: Final = re.compile(r"(?P<number>[$€£]?-?[0-9][0-9.,]*[0-9]%?)(?:\s+(?P=number))+[.!]?")
+_MINUS: Final = re.compile(
+    r"(?:(?<![^\W\d_])(?:minus|negative|moins|menos|meno|минус|eksi)\s|[负負]|マイナス|마이너스\s?)(?=[$€£]?[0-9])",
+    re.IGNORECASE,
+)
+_BEFORE_MINUS: Final = re.compile(
+    rf"(?:\A|[\n:=：]|{words_pattern((*LINKS, *APPROXIMATIONS))}|(?<![^\W\d_])(?:exactly|still|just))[ \t*_`$(]*\Z",
+    re.IGNORECASE,
+)
+"""What stands before a minus in words that is a sign, and does not subtract."""
+
+
+_COUNTED: Final = re.compile(
+    r"[\s*_`]{1,3}(?:dollars |euros |pounds |rupees |cents )?(?:for|für|pour|por|para|per|voor|za|за)\s"
+    r"(?:(?:the|all|these|those|his|her|their|a total of|die|alle|les|los|las|le|gli|i|as|os|de)\s){0,3}\Z",
+    re.IGNORECASE,
+)
+"""What stands between a price and the number of things that it is paid for."""
+_IN_TOTAL: Final = re.compile(
+    r"(?<![^\W\d_])(?:total|totale|totaal|altogether|in all|insgesamt|gesamt|gesamtpreis|łącznie|razem|итого|всего)"
+    r"(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_TWO_NUMBERS: Final = 2
+
+
+def is_counted_behind(text: str, begin: int, end: int, numbers: Sequence[NumberFound]) -> bool:
+    """Check whether the last number of a sentence only counts what a price is paid for: *The total is $20 for 4 items*.
+
+    Args:
+        text: The folded text.
+        begin: Start of the sentence.
+        end: End of the sentence.
+        numbers: The numbers of the sentence.
+    """
+    if len(numbers) != _TWO_NUMBERS:
+        return False
+    price, count = numbers
+    lead = text[begin : price.span[0]]
+    is_price = price.unit[:1] in {"$", "€", "£", "₹"} or price.unit in {"Rs.", "Rs", "USD", "EUR", "GBP", "INR"}
+    return (
+        is_price
+        and price.is_single
+        and count.is_single
+        and count.value > 1
+        and count.unit[:1].isalpha()
+        and _COUNTED.match(text[price.span[1] : count.span[0]]) is not None
+        and len(text[count.span[1] : end].split()) <= _MOST_THINGS
+        and not text[count.span[1] : end].strip(" .*_").count(",")
+        and (contains("conclusion", lead) or _IN_TOTAL.search(lead) is not None)
+    )
+
+
+def is_rejected_above(text: str, at: int) -> bool:
+    """Check whether the line above, which leads to a number, calls it wrong or denies it, as *The answer is not:* does.
+
+    Args:
+        text: The folded text.
+        at: Where the number begins.
+    """
+    above = text[: text.rfind("\n", 0, at) + 1].rstrip()
+    if not above.endswith((":", "：")):
+        return False
+    begin = sentence_start(text, len(above) - 1, 0)
+    lead = above[begin:-1].rstrip(" *_")
+    is_denied = is_bound(lead[-_MOST_LEAD:], "", 0) or contains("hedge", lead)
+    return is_denied or is_rejected(text, begin, len(above), len(above))
+
+
+def is_limited(text: str, end: int) -> bool:
+    """Check whether the rest of a sentence makes a number depend on something: *25 (if cheap)*.
+
+    Args:
+        text: The folded text.
+        end: Where the number ends.
+    """
+    rest = _REASON.split(text[end : sentence_end(text, end, len(text))], maxsplit=1)[0]
+    rest = _COMPARED.sub("", rest)
+    return any(contains(kind, rest) for kind in ("condition", "exception", "hedge"))
+
+
+def is_limited_next(text: str, end: int) -> bool:
+    """Check whether what stands behind an answer begins with a condition, as in *25. Unless it rains*."""
+    return _LIMIT_NEXT.match(text, end) is not None
+
+
+def is_rejected(text: str, begin: int, start: int, end: int) -> bool:
+    """Check whether a clause calls a number wrong, or takes it back.
+
+    Args:
+        text: The folded text.
+        begin: Start of the clause.
+        start: Start of the number.
+        end: End of the sentence.
+    """
+    if _WRONG.search(text, begin, start):
+        return True
+    if _RETRACTS.search(text, begin, end) is None:
+        return False
+    return any(sign.search(text, begin, end) for sign in (_AUTHOR, _NOUN_OF_ANSWER))
+
+
+def is_supposed(text: str, begin: int, start: int, end: int) -> bool:
+    """Check whether a sentence only gives a name a value, as *Let x = 25* does.
+
+    Args:
+        text: The folded text.
+        begin: Start of the sentence.
+        start: Start of the number.
+        end: End of the number.
+    """
+    return _SUPPOSED.match(text[begin:start]) is not None or _SUPPOSED_BEHIND.match(text, end) is not None
+
+
+def is_cut_off(text: str, start: int) -> bool:
+    """Check whether a text breaks off behind a number, as in *25 or*.
+
+    Args:
+        text: The folded text.
+        start: Start of the number.
+    """
+    if len(text) - start > _MOST_BEHIND:
+        return False
+    behind = text[start:]
+    return _CUT_OFF.search(behind) is not None or (text.count("*") % 2 == 1 and _STAR.search(behind) is not None)
+
+
+def repeated_number(text: str) -> str | None:
+    """Return the number of two digits or more that a whole text writes several times, as in *408 408 408*."""
+    match = _REPEATED.fullmatch(text) if len(text) <= _MOST_REPEATED else None
+    return match["number"] if match else None
+
+
+def with_minus_signs(text: str, start: int) -> str:
+    """Return a text of the same length in which *minus 5* is -5 where nothing is there to subtract from.
+
+    Args:
+        text: The folded text.
+        start: Start of the answer.
+    """
+    parts, at = [], 0
+    for match in _MINUS.finditer(text, start):
+        if _BEFORE_MINUS.search(text[max(start, match.start() - _MOST_LEAD) : match.start()]):
+            parts += [text[at : match.start()], " " * (len(match[0]) - 1), "-"]
+            at = match.end()
+    return "".join([*parts, text[at:]])
