@@ -35,6 +35,8 @@ __all__ = [
 
 _MOST_BEHIND: Final = 60
 """Characters behind the start of a number in which the text may break off."""
+_MOST_REST: Final = 160
+"""Characters behind a number in which a condition may stand."""
 _MOST_LEAD: Final = 30
 _MOST_THINGS: Final = 3
 """Most words for what is counted."""
@@ -49,7 +51,7 @@ _REASON: Final = re.compile(
 _COMPARED: Final = re.compile(
     r"(?<![^\W\d_])(?:[^\W\d_]{2,20}er|mehr)(?:\s[^\W\d_]{1,20}){0,2}\sals(?![^\W\d_])", re.IGNORECASE
 )
-"""The German *als* behind a comparative, which is no condition, as it is in Dutch."""
+"""The German *als* behind a comparative, which is not a condition as it is in Dutch."""
 _LIMIT_NEXT: Final = re.compile(
     r"[\s*_`$)}\]\\.!,;。，]*+(?:but |aber |mais |pero |ma |mas |maar |ale |но )?(?:(?:unless|only if|only when|except"
     r"|provided|as long as|es sei denn|sofern|nur wenn|nur falls|vorausgesetzt|à moins|sauf|seulement si|pourvu"
@@ -181,7 +183,8 @@ def is_limited(text: str, end: int) -> bool:
         text: The folded text.
         end: Where the number ends.
     """
-    rest = _REASON.split(text[end : sentence_end(text, end, len(text))], maxsplit=1)[0]
+    stop = sentence_end(text, end, min(len(text), end + _MOST_REST))
+    rest = _REASON.split(text[end:stop], maxsplit=1)[0]
     rest = _COMPARED.sub("", rest)
     return any(contains(kind, rest) for kind in ("condition", "exception", "hedge"))
 

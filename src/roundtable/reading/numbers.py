@@ -190,7 +190,7 @@ _CLOSES_PAIR: Final = re.compile(r"\s?(?:\\right\s?)?(?:\\\}|[)\]])")
 _RAISED: Final = {ord(sign): digit for sign, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)}
 _POINT_OF_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 _MAY_BE_SEVERAL: Final = re.compile(r"(?P<first>[0-9]{3})(?P<rest>(?: [0-9]{3})+)")
-"""Digits in groups by spaces of which the first is no shorter than the others."""
+"""Digits in groups by spaces of which the first is as long as the others."""
 _NO_FRACTIONS: Final = frozenset({"24/7"})
 _COMMA_OF_THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 
