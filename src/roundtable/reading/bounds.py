@@ -14,7 +14,7 @@ _BEFORE: Final = re.compile(
     rf"(?:{words_pattern(BOUNDS)}|n't|[<>≤≥±~≠∈∉]|\\(?:geq?|leq?|pm|neq?|(?:not)?in)|>=|<=|(?<![0-9])!="
     r"|(?<![^\W\d_\\])(?:max|min|maximal|minimal|maximum|minimum)\.?"
     # In other languages, these words are something else within a sentence.
-    r"|(?:\A[\s*_]*|(?<![^\W\d_])(?:jest|są|to|wynosi|będzie)\s|[:=]\s?)(?:do|od))(?:[\s*_`$(\[]|\\(?:boxed\{)?){0,6}\Z",
+    r"|(?:\A[\s*_]*|(?<![^\W\d_])(?:jest|są|to|wynosi|będzie)\s|[:=]\s?)(?:do|od))[\s*_`$(\[\\]{0,6}\Z",
     re.IGNORECASE,
 )
 _WIDE: Final = tuple(word for word in BOUNDS_BEHIND if word[0] >= "\u2e80")

@@ -52,6 +52,8 @@ _COMPARED: Final = re.compile(
     r"(?<![^\W\d_])(?:[^\W\d_]{2,20}er|mehr)(?:\s[^\W\d_]{1,20}){0,2}\sals(?![^\W\d_])", re.IGNORECASE
 )
 """The German *als* behind a comparative, which is not a condition as it is in Dutch."""
+_GIVEN: Final = re.compile(r"(?<=[a-z]\s)provided(?=\s*[.,)]|\s*\Z)", re.IGNORECASE)
+"""*The sequence provided*, which is not a condition."""
 _LIMIT_NEXT: Final = re.compile(
     r"[\s*_`$)}\]\\.!,;。，]*+(?:but |aber |mais |pero |ma |mas |maar |ale |но )?(?:(?:unless|only if|only when|except"
     r"|provided|as long as|es sei denn|sofern|nur wenn|nur falls|vorausgesetzt|à moins|sauf|seulement si|pourvu"
@@ -185,7 +187,7 @@ def is_limited(text: str, end: int) -> bool:
     """
     stop = sentence_end(text, end, min(len(text), end + _MOST_REST))
     rest = _REASON.split(text[end:stop], maxsplit=1)[0]
-    rest = _COMPARED.sub("", rest)
+    rest = _GIVEN.sub("", _COMPARED.sub("", rest))
     return any(contains(kind, rest) for kind in ("condition", "exception", "hedge"))
 
 

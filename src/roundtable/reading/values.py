@@ -506,7 +506,9 @@ def _number_at(text: str, site: Site) -> Value | None:
         return _in_words(text, begin, end, rule=site.rule)
     if found is None or not _is_answer(text, found) or _BANG.match(text, found.span[1] - 1):
         return None
-    if contains("condition", text[begin:end]) or text[end : end + 1] == "?" or is_limited(text, found.span[1]):
+    if contains("condition", text[begin:end]) or text[end : end + 1] == "?":
+        return None
+    if site.rule != "boxed" and is_limited(text, found.span[1]):  # words behind a box often repeat what is given
         return None
     return Value(found.value, _with_percent(found), site.rule, found.span[0], found.end, site.is_final)
 

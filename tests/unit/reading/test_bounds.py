@@ -11,7 +11,6 @@ NUMBER = Asked("number")
 BOUNDS = {
     "English": (
         r"\boxed{25} or more",
-        r"at least \boxed{25}",
         "at least $25$",
         "$25$ or more",
         "at least 25",
@@ -334,3 +333,8 @@ def test_a_polish_bound_stands_at_the_beginning_or_behind_a_verb(text: str) -> N
 def test_a_number_beside_other_words_is_still_read() -> None:
     lost = [text for text in NUMBERS if read_reply(text, NUMBER).value != "25"]
     assert not lost
+
+
+def test_a_box_states_its_number_even_behind_a_bound() -> None:
+    text = r"We conclude that Parker pays for no less than \boxed{8} packs."
+    assert read_reply(text, NUMBER).value == "8"
