@@ -26,9 +26,12 @@ from roundtable.errors import RoundtableError
 from roundtable.exits import exit_from_spec, exit_from_text, read_exit_settings, validate_exit_criteria
 from roundtable.http import guard_public
 from roundtable.parsing import check_answer_schema, find_document, parse_answer, parse_prose, read_reply, value_problem
-from roundtable.parsing.ballot_texts import VoteList, ballot_in_member, ballot_in_text
+from roundtable.parsing.ballot_notes import approval_in, has_reversed_order, is_best_first, is_plain_note, place_in
+from roundtable.parsing.ballot_texts import VoteList, ballot_in_member, ballot_in_text, has_notes
 from roundtable.parsing.claims import parse_claims
-from roundtable.parsing.forms import LEADING_MEMBER, find_answer, is_answer_text
+from roundtable.parsing.comparisons import parse_comparisons
+from roundtable.parsing.confidence import loose_confidence, stated_confidence
+from roundtable.parsing.forms import LEADING_MEMBER, find_answer, holds_form, is_answer_text
 from roundtable.parsing.formulas import restore_commands
 from roundtable.parsing.members import stance_in, text_in, text_or_number, texts_in
 from roundtable.parsing.numerals import finite_number, score_number
@@ -41,7 +44,7 @@ from roundtable.parsing.other_json import (
     unfenced,
 )
 from roundtable.parsing.schema_checks import TooManyStepsError, first_error, part_error
-from roundtable.parsing.tool_markup import text_beside_tool_calls
+from roundtable.parsing.tool_markup import form_in_call, text_beside_tool_calls
 from roundtable.prompts import Fence, estimate_tokens, fit_texts, neutralise
 from roundtable.prompts.claims import claim_id, is_claim_id
 from roundtable.reading import Asked, own_labels, read_answer, read_parts, without_thoughts
@@ -60,7 +63,7 @@ from roundtable.scoring import (
 from roundtable.scoring.normalisation import match_option
 from roundtable.scoring.numbers import exact_or_none, whole
 from roundtable.scoring.open_answers import MOST_KEY_CHARS, amount_of, contradict, parse_open, yes_or_no
-from roundtable.scoring.rules import rule_name
+from roundtable.scoring.rules import judges_of, rule_name
 from roundtable.storage import rules as storage_rules
 from roundtable.types import durable_event, sse_event_id
 
@@ -115,6 +118,20 @@ READERS: Final[dict[str, Act]] = {
     "parsing.other_json.read_cut_choice": lambda text: read_cut_choice(f'{{"choice": {json.dumps(text)}', CITIES),
     "parsing.other_json.is_taken_back": lambda text: is_taken_back({"note": text}, "Lisbon", CITIES),
     "parsing.tool_markup.text_beside_tool_calls": text_beside_tool_calls,
+    "parsing.tool_markup.form_in_call": lambda text: form_in_call(text, "position"),
+    "parsing.tool_markup.form_in_call: a form": lambda text: form_in_call(
+        f'<tool_call>{{"name": "x", "arguments": {{"position": {json.dumps(text)}}}}}</tool_call>', "position"
+    ),
+    "parsing.ballot_notes.approval_in": approval_in,
+    "parsing.ballot_notes.has_reversed_order": has_reversed_order,
+    "parsing.ballot_notes.is_best_first": is_best_first,
+    "parsing.ballot_notes.is_plain_note": is_plain_note,
+    "parsing.ballot_notes.place_in": place_in,
+    "parsing.ballot_texts.has_notes": lambda text: has_notes([text, {text: text}], CITIES),
+    "parsing.comparisons.parse_comparisons": lambda text: parse_comparisons({text: text}),
+    "parsing.confidence.loose_confidence": lambda text: loose_confidence(text, 1),
+    "parsing.confidence.stated_confidence": lambda text: stated_confidence({"confidence": text}, 1),
+    "parsing.forms.holds_form": lambda text: holds_form({text: text}, "position"),
     "reading.read_answer: options": lambda text: read_answer(text, CITIES),
     "reading.read_answer: labels": lambda text: read_answer(text, LISTED),
     "reading.read_answer: a number": lambda text: read_answer(text, Asked("number")),
@@ -170,6 +187,7 @@ BOUNDED: Final[dict[str, Act]] = {
     "scoring.decide: rankings": lambda text: decide([[text, f"{text}x"]], rule="schulze", normalise="open"),
     "scoring.find_rule": find_rule,
     "scoring.rules.rule_name": rule_name,
+    "scoring.rules.judges_of": judges_of,
     "prompts.neutralise": neutralise,
     "prompts.fence.Fence": lambda text: Fence("00").quote(text, label=text) + Fence.inline(text) + Fence.line(text),
     "prompts.estimate_tokens": estimate_tokens,

@@ -17,6 +17,7 @@ _BEFORE: Final = re.compile(
     r"|(?:\A[\s*_]*|(?<![^\W\d_])(?:jest|są|to|wynosi|będzie)\s|[:=]\s?)(?:do|od))[\s*_`$(\[\\]{0,6}\Z",
     re.IGNORECASE,
 )
+_TAG: Final = re.compile(r"</?[A-Za-z][\w-]{0,20}>[\s*_`]{0,4}\Z")
 _WIDE: Final = tuple(word for word in BOUNDS_BEHIND if word[0] >= "\u2e80")
 _SPACED: Final = tuple(word for word in BOUNDS_BEHIND if word[0] < "\u2e80")
 _UNIT: Final = (
@@ -48,4 +49,5 @@ def is_bound(before: str, text: str, end: int) -> bool:
         >>> is_bound("at least ", "at least 5", 10), is_bound("", "5 km or more", 1), is_bound("", "5 km", 1)
         (True, True, False)
     """
+    before = _TAG.sub("", before)  # the sign of a tag such as <answer> compares nothing
     return _BEFORE.search(before) is not None or _BEHIND.match(text, end) is not None

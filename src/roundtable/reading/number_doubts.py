@@ -105,7 +105,7 @@ _SUPPOSED_BEHIND: Final = re.compile(
 )
 _CUT_OFF: Final = re.compile(
     rf"(?:(?i:\s(?:to|or|and|und|oder|plus|minus|times|per))|(?-i:{words_pattern((*RANGES, *JOINERS, *NOT_UNITS))})"
-    r"|[-+/×÷=<>~^(\[{&|]|[0-9],)\s*+\Z"
+    r"|[-+/×÷=<~^(\[{&|]|(?<![A-Za-z\"'/])>|[0-9],)\s*+\Z"
 )
 """The end of a text that breaks off."""
 _STAR: Final = re.compile(r"\s\*\s*\Z")

@@ -313,3 +313,15 @@ def test_a_sentence_behind_an_answer_changes_nothing(tail: str) -> None:
         (key, value, found) for key, question, text, value in READ if (found := certain(text + tail, question)) != value
     ]
     assert not changed
+
+
+@pytest.mark.parametrize(
+    "text", ["<answer>7</answer>", "Thanks.\n\n<answer>7</answer>", "<final>7</final>", "<b>7</b>"]
+)
+def test_the_signs_of_a_tag_around_a_number_compare_nothing(text: str) -> None:
+    assert read_answer(text, Asked("number")).value == "7"
+
+
+@pytest.mark.parametrize("text", ["> 7", "7 >", "x > 7"])
+def test_a_sign_beside_a_number_compares(text: str) -> None:
+    assert read_answer(text, Asked("number")).certainty != "certain"
