@@ -399,10 +399,11 @@ def _complete_rounds(result: DebateResult) -> list[RoundRecord]:
 def _draws_of(result: DebateResult) -> list[Drawn]:
     """Return the answers of a session with independent agents, in the order of the calls."""
     turns = [turn for record in result.rounds for turn in record.turns if turn.outcome == "answered"]
+    drawn = [(turn.answer, turn.result.usage, turn.as_stated.answer) for turn in turns]
     return [
-        Drawn(turn.answer, turn.result.usage, turn.as_stated.answer.confidence)
-        for turn in turns
-        if turn.answer.kind == turn.as_stated.answer.kind == "position"
+        Drawn(said, usage, stated.confidence)
+        for said, usage, stated in drawn
+        if said.kind == "position" and stated.kind == "position"
     ]
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "is_called_best",
     "is_followed_by_rejection",
     "is_judged_badly",
+    "is_odd_note",
     "is_rejected_behind",
 ]
 

@@ -190,7 +190,7 @@ def _other_words(line: str, position: Reading) -> str | None:
     if not said or not other or not set(said).isdisjoint(other) or other[0] in _CLAUSES:
         return None
     if _STANCES & {*said, *other}:
-        return stated if {said[0], other[0]} == _STANCES else None
+        return stated if frozenset((said[0], other[0])) == _STANCES else None
     initials = {"".join(word[0] for word in words if word not in _SMALL) for words in (said, other)}
     is_plain = all(word.isalpha() for word in (*said, *other)) and min(map(len, (line, stated))) > _MOST_SIGN
     return stated if is_plain and initials.isdisjoint(("".join(said), "".join(other))) else None

@@ -509,8 +509,10 @@ class RoundRecord(Value):
     def as_stated(self) -> RoundRecord:
         """The round with the confidence `None` wherever it was only assumed, so that figures leave it out."""
         turns = tuple(turn.as_stated if turn.outcome == "answered" else turn for turn in self.turns)
+        if turns == self.turns:
+            return self
         facts = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_construct(**facts | {"turns": turns}) if turns != self.turns else self
+        return type(self).model_construct(None, **{**facts, "turns": turns})
 
     @cached_property
     def missing(self) -> tuple[FailedTurn, ...]:
