@@ -550,7 +550,10 @@ async def test_a_study_says_which_arms_left_questions_without_an_answer() -> Non
     table = Roundtable(testing.scripted_agents({"ada": "Both have merits.", "bo": "It depends."}), storage="memory://")
     questions = [Question(id=name, question=f"{name}?", gold="A", options=("A", "B")) for name in ("1", "2")]
     report = await run_study(table, questions, rounds=1, resamples=100)
-    assert "count as wrong (the agents were tied, or no answer could be read): single 2 of 2" in report.to_markdown()
+    assert (
+        "count as wrong (the agents were tied or refused, or no answer could be read): single 2 of 2"
+        in report.to_markdown()
+    )
 
 
 async def test_a_study_loses_no_question_to_its_providers() -> None:
