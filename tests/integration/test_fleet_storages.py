@@ -12,6 +12,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.fleet import Fleet
 from roundtable.protocols import HoldsQueues
 from roundtable.storage import MemoryStorage, SQLiteStorage
+from roundtable.types import QueueDatabase
 
 pytest.importorskip("dbos")
 
@@ -54,3 +55,8 @@ async def test_a_storage_without_a_place_for_queues_is_refused_with_a_hint(tmp_p
         with pytest.raises(ConfigurationError, match="cannot store its queue with MemoryStorage") as caught:
             await fleet.submit("drinks", ["question-0: tea or coffee?"], rounds=1)
     assert "queue_database" in str(caught.value.hint)
+
+
+def test_the_address_of_a_queue_shows_no_password() -> None:
+    database = QueueDatabase("postgresql://me:hunter2@db/app", "app_fleet", "postgresql://db/app", "the schema 'app'")
+    assert "hunter2" not in repr(database)

@@ -274,8 +274,8 @@ def test_a_rule_for_judges_asks_for_one_option() -> None:
         Rule("ranked", qualified, form="ranking", judges=Judges())
 
 
-@pytest.mark.parametrize(("least", "most"), [(0, None), (3, 2)])
-def test_a_number_of_judges_that_cannot_be_is_refused(least: int, most: int | None) -> None:
+@pytest.mark.parametrize(("least", "most"), [(0, None), (3, 2), (1.5, None), (True, None), ("2", None), (1, "3")])
+def test_a_number_of_judges_that_cannot_be_is_refused(least: Any, most: Any) -> None:
     with pytest.raises(ConfigurationError, match="allows no number of judges"):
         Judges(least=least, most=most)
 

@@ -13,8 +13,10 @@ from plugin_kit import Site, site
 
 from roundtable import Budget, Roundtable, hookimpl
 from roundtable.errors import BudgetExceeded, ConfigurationError, PluginError
+from roundtable.gateway import PriceTable
 from roundtable.plugins import Catalog, Plugins, ProviderRegistrar, load_plugins
 from roundtable.providers import HttpProvider, ProviderSpec
+from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_responses import OpenAIResponses
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
@@ -40,6 +42,7 @@ from decimal import Decimal
 
 from roundtable import hookimpl
 from roundtable.providers import HttpProvider, ProviderSpec
+from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_responses import OpenAIResponses
 from roundtable.types import ModelPrice, ModelProfile, SearchProfile
 
@@ -223,7 +226,10 @@ def test_doctor_agents_and_debates_of_the_command_know_it(site: Site, tmp_path: 
             tmp_path, ["Tea or milk?", "--rounds", "1", "--json", "--price", "norrsken:*=1,1"], **environment
         )
         assert done.code == 0, done.both
-        assert json.loads(done.out)["answer"] == "Tea"
+        result = json.loads(done.out)
+        assert result["answer"] == "Tea"
+        usage = result["usage"]
+        assert usage["costUsd"] == pytest.approx((usage["inputTokens"] + usage["outputTokens"]) / 1_000_000)
 
 
 async def test_a_provider_without_http_declares_the_same() -> None:
@@ -238,11 +244,12 @@ async def test_a_provider_without_http_declares_the_same() -> None:
         assert (agent.name, table.agent_offers()[0].config.model) == ("Quiet", "hush")
 
 
-async def test_a_table_without_any_model_names_the_key_of_a_plugin() -> None:
-    settings = Settings.from_env({"ROUNDTABLE_MODEL_PATH": "/nowhere"})
-    async with Roundtable(settings=settings, plugins=[QuietPlugin()], storage="memory://") as table:
-        infos = [info.name for infos in table.catalog.providers_by_key().values() for info in infos]
-    assert infos[-1] == "quiet"
+async def test_a_table_without_any_model_names_the_key_of_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalProvider, "is_installed", staticmethod(lambda: False))
+    async with Roundtable(settings=Settings.from_env({}), plugins=[QuietPlugin()], storage="memory://") as table:
+        with pytest.raises(ConfigurationError, match="no model to debate with") as caught:
+            await table.debate("Tea or milk?", rounds=1)
+    assert "or QUIET_KEY" in str(caught.value.hint)
 
 
 def test_models_of_other_origin_do_not_load_a_plugin(site: Site) -> None:
@@ -298,3 +305,73 @@ def test_a_default_model_that_is_missing_is_named() -> None:
         pytest.raises(ConfigurationError, match="needs a model"),
     ):
         table.debate("Tea or milk?", rounds=1)
+
+
+class Named(QuietProvider):
+    def __init__(self, info: ProviderInfo) -> None:
+        self.info = info
+
+
+def plugin_of(name: str, info: ProviderInfo) -> object:
+    class Plugin:
+        @hookimpl
+        def roundtable_register_providers(self, registrar: ProviderRegistrar) -> None:
+            registrar.add(name, Named(info))
+
+    return Plugin()
+
+
+@pytest.mark.parametrize("name", ["anthropic", "Acme"])
+async def test_the_registered_name_counts_not_the_declared_one(name: str) -> None:
+    info = ProviderInfo(name=name, key_env=("ACME_API_KEY",), default_model="hush", billing="free")
+    settings = Settings.from_env({"ACME_API_KEY": "a", "ANTHROPIC_API_KEY": "b"})
+    async with Roundtable(settings=settings, plugins=[plugin_of("acme", info)], storage="memory://") as table:
+        offers = {offer.provider: offer.because for offer in table.providers() if offer.usable}
+        assert offers["acme"] == "ACME_API_KEY is set"
+        assert offers["anthropic"] == "ANTHROPIC_API_KEY is set"
+        result = await table.debate("Tea or milk?", rounds=1, agents=["acme"])
+    assert result.answer == "Tea"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("key_env", "ACME_API_KEY", "key_env must be a tuple"),
+        ("key_env", (1,), "key_env must be a tuple"),
+        ("billing", "Free", "billing must be one of"),
+        ("prices", {"*": 3}, "must be a ModelPrice"),
+        ("prices", {"*": {"input": -1, "output": 2}}, "at least 0"),
+        ("search_usd", "x", "must be a number"),
+        ("search_usd", float("nan"), "finite"),
+    ],
+)
+def test_a_wrong_declaration_is_refused_when_it_is_made(field: str, value: object, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        ProviderInfo(name="acme", **{field: value})  # type: ignore[arg-type]
+
+
+def test_prices_may_be_mappings_and_plain_numbers() -> None:
+    info = ProviderInfo(name="acme", prices={"*": {"input": 1, "output": 2}}, search_usd=0.01)  # type: ignore[dict-item]
+    table = PriceTable(packaged=False, providers=lambda _: info)
+    usage = Usage(calls=1, input_tokens=1_000_000, searches=2)
+    assert str(table.cost("acme", "m", usage)) == "1.02"
+
+
+def test_a_search_price_that_fails_leaves_the_cost_unknown(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(model: str, usage: Usage) -> None:
+        raise ZeroDivisionError("no rate")
+
+    info = ProviderInfo(name="acme", search_usd=broken)
+    table = PriceTable(providers=lambda _: info)
+    assert table.cost("acme", "m", Usage(calls=1, searches=1)) is None
+    assert "search_usd of acme failed: ZeroDivisionError: no rate" in caplog.text
+
+
+async def test_a_declared_key_is_never_written_to_a_cassette(tmp_path: Path) -> None:
+    settings = Settings.from_env({"QUIET_KEY": "canary-123456"})
+    tape = tmp_path / "tape.jsonl"
+    async with Roundtable(
+        ["quiet"], settings=settings, plugins=[QuietPlugin()], storage="memory://", cassette=tape
+    ) as table:
+        await table.debate("Is canary-123456 a key?", rounds=1)
+    assert "canary-123456" not in tape.read_text()

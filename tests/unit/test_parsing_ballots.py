@@ -195,11 +195,32 @@ class TestRankings:
             '{"ranking": ["Faro is worst", "Lisbon", "Porto is best"]}',
             '{"ranking": ["Porto", "Lisbon", "not Faro"]}',
             '{"ranking": ["Faro", "Lisbon", "Porto"], "order": "worst to best"}',
+            '{"ranking": ["Faro", "Lisbon", "Porto"], "order": "least to most preferred"}',
+            '{"ranking": ["Faro", "Lisbon", "Porto"], "sort": "Lowest first."}',
+            '{"ranking": ["Faro", "Lisbon", "Porto"], "note": "from the worst to the best"}',
+            '["Faro (runner up)", "Porto", "Lisbon"]',
+            '["Faro (hate it)", "Porto", "Lisbon"]',
             '{"Porto": 1, "Lisbon": 1, "Faro": 3}',
         ],
     )
     def test_notes_on_order_number_rejection_or_quality_are_not_dropped(self, text: str) -> None:
         unread(text, "ranking")
+
+    @pytest.mark.parametrize("member", ["explanation", "comment", "note", "position", "why"])
+    @pytest.mark.parametrize(
+        "words",
+        ["I reversed my earlier view", "Lisbon has the worst weather and Porto the best food", "ascending prices"],
+    )
+    def test_a_word_in_a_reason_turns_no_ranking_around(self, member: str, words: str) -> None:
+        text = json.dumps({"ranking": ["Porto", "Lisbon"], member: words})
+        parsed = parse_answer(text, "ranking", options=("Lisbon", "Porto"))
+        assert isinstance(parsed, Parsed)
+        assert parsed.ranking == (("Porto",), ("Lisbon",))
+
+    @pytest.mark.parametrize("word", ["worst ", "best ", "from "])
+    def test_a_repeated_word_beside_a_ranking_costs_little(self, word: str) -> None:
+        text = json.dumps({"ranking": ["Porto", "Lisbon"], "note": word * 100_000})
+        assert isinstance(parse_answer(text, "ranking", options=("Lisbon", "Porto")), Parsed)
 
     @pytest.mark.parametrize(
         ("text", "options"),
@@ -403,3 +424,13 @@ class TestBallotsOfOneOption:
     def test_an_option_called_wrong_is_not_voted_for(self, note: str) -> None:
         for text in (f"Porto{note}", json.dumps({"choice": f"Porto{note}"})):
             assert isinstance(parsed(text, "ballot"), ParseFailure), text
+
+
+@pytest.mark.parametrize(("kind", "member"), [("ranking", "ranking"), ("approval", "approved"), ("scores", "scores")])
+@pytest.mark.parametrize("word", ["Lisbon", "I pick Lisbon today {}", "Lisbon by the sea {}"])
+def test_a_ballot_with_thousands_of_entries_is_refused_at_once(kind: AnswerKind, member: str, word: str) -> None:
+    items = [word.format(number) for number in range(20_000)]
+    for entries in (items, [items], {f"{item} {number}": number for number, item in enumerate(items)}):
+        parsed = parse_answer(json.dumps({member: entries}), kind, options=("Lisbon", "Porto"))
+        assert isinstance(parsed, ParseFailure)
+        assert parsed.reason == f'"{member}" has many more entries than there are options'

@@ -138,6 +138,8 @@ class Models:
 
         if self.cassette is None or provider == "replay":
             return create()
+        variables = self._catalog.provider_info(provider).key_env
+        self.cassette.hide(key for key in map(self._settings.get, variables) if key)
         # The model itself may never be created, so its factory states the rate.
         rate_for: Callable[[ProviderConfig, Settings], float | None] | None
         rate_for = getattr(entry.thing, "default_rate", None)

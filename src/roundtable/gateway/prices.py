@@ -9,11 +9,12 @@ from decimal import ROUND_UP, Decimal, localcontext
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
+from roundtable._core.text import error_text
 from roundtable.errors import APITimeoutError, ConfigurationError
 from roundtable.gateway.retry import kind_of
 from roundtable.http.guard_public import is_loopback
 from roundtable.types import ModelPrice, Usage
-from roundtable.types.prices import FULL_PRICE
+from roundtable.types.prices import FULL_PRICE, as_price
 from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class PriceTable:
                 f"prices must be a mapping from 'provider:model' to prices, not {stated!r}",
                 hint='Pass a mapping such as {"openai:*": {"input": 1.25, "output": 10}}.',
             )
-        self._stated = {_split_name(name): _model_price(name, price) for name, price in (stated or {}).items()}
+        self._stated = {_split_name(name): as_price(name, price) for name, price in (stated or {}).items()}
         self._packaged = packaged
         self.provider: Final = providers
         """Function that returns what is known about a provider."""
@@ -202,13 +203,13 @@ class PriceTable:
         info = self.provider(provider)
         stated = self._stated_price(provider, model) or (info.price_of(model) if listed else None)
         if stated is not None:
-            searches = info.search_cost(model, usage) if stated.per_search is None else 0
+            searches = _search_cost(info, model, usage) if stated.per_search is None else 0
             return _rounded(stated.cost(usage, share) + (searches or 0))
         if info.billing == "free":
             return Decimal(0)
         if not listed:
             return None
-        tokens, searches = self._packaged_cost(info, model, usage, endpoint), info.search_cost(model, usage)
+        tokens, searches = self._packaged_cost(info, model, usage, endpoint), _search_cost(info, model, usage)
         return None if tokens is None or searches is None else _rounded(tokens * share + searches)
 
     def saved(self, provider: str, model: str, usage: Usage, share: Decimal, *, endpoint: str = "") -> Decimal | None:
@@ -285,6 +286,15 @@ class PriceTable:
         return _rounded(Decimal(price))
 
 
+def _search_cost(info: ProviderInfo, model: str, usage: Usage) -> Decimal | None:
+    """Return the list price of searches; `None` if the function that a provider declares for it fails."""
+    try:
+        return info.search_cost(model, usage)
+    except Exception as error:  # noqa: BLE001  (third-party code; the answer is paid, and must not be lost)
+        _log.warning("search_usd of %s failed: %s: %s", info.name, type(error).__name__, error_text(error))
+        return None
+
+
 def to_usd(amount: Decimal | None) -> float | None:
     """Convert an exact amount to a float."""
     return None if amount is None else float(amount)
@@ -311,15 +321,3 @@ def _split_name(name: object) -> tuple[str, str]:
     if not (provider and colon and model):
         raise ConfigurationError(f"prices are for 'provider:model' or 'provider:*', not {name!r}")
     return provider, model
-
-
-def _model_price(name: str, price: object) -> ModelPrice:
-    if isinstance(price, ModelPrice):
-        return price
-    hint = "Use ModelPrice(input=..., output=...), or a mapping with the same keys; US dollars per million tokens."
-    if not isinstance(price, Mapping):
-        raise ConfigurationError(f"the price of {name!r} must be a ModelPrice, not {price!r}", hint=hint)
-    try:
-        return ModelPrice(**price)
-    except TypeError as error:
-        raise ConfigurationError(f"the price of {name!r} cannot be read: {error}", hint=hint) from error

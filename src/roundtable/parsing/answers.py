@@ -80,7 +80,8 @@ _NO_OBJECT: Final = 'no JSON object with "{}" was found'
 _GUESSED_MEMBERS: Final = frozenset({"bottom_line", "choice"})
 _SHORT_MEMBERS: Final = _GUESSED_MEMBERS | {"confidence", "stance"}
 _TEXTS: Final = frozenset({"position", "bottom_line", "choice", "reasoning"})
-_REASONED: Final = frozenset({"reasoning", "ranking", "same"})
+_MOST_ENTRIES: Final = 20
+"""Entries of a ballot for each option of the question."""
 _UNREAD_VOTE: Final = Reading(certainty="unread", rule="none", place="choice")
 _UNREAD_POSITION: Final = Reading(certainty="unread", rule="none")
 # The start of an answer object, complete or not.
@@ -242,11 +243,14 @@ def _read_form(fields: JsonObject, wanted: _Wanted, confidence_scale: int) -> Pa
     """Return the answer of an object, or why it is none; a ballot may be in another form that has one reading."""
     if wanted.kind not in _VOTE_LISTS:
         return _READERS[wanted.kind](fields, wanted.asked, confidence_scale)
+    entries = fields[wanted.member]
+    if isinstance(entries, list | dict) and wanted.asked is not None and _is_too_long(entries, wanted.asked):
+        return f'"{wanted.member}" has many more entries than there are options'
     parsed = _read_vote(fields, wanted)
     is_noted = wanted.asked is not None and has_notes(fields[wanted.member], wanted.asked)
     is_clear = not isinstance(parsed, str) and not parsed.warnings
     if wanted.kind == "ranking" and any(
-        isinstance(item, str) and has_reversed_order(item) for name, item in fields.items() if name not in _REASONED
+        isinstance(item, str) and has_reversed_order(item) for name, item in fields.items() if name != wanted.member
     ):
         return '"ranking" must be best first'
     if (is_clear and not is_noted) or isinstance(parsed, _OffScale) or wanted.asked is None:
@@ -255,6 +259,13 @@ def _read_form(fields: JsonObject, wanted: _Wanted, confidence_scale: int) -> Pa
     if other is None:
         return _SAYS_MORE if is_noted else parsed
     return _other_vote(other, wanted)
+
+
+def _is_too_long(entries: Sequence[JsonValue] | Mapping[str, JsonValue], asked: Asked) -> bool:
+    """Check whether a ballot has so many entries that reading them all would take long, also in lists inside."""
+    items = entries if isinstance(entries, list) else ()
+    number = len(entries) + sum(len(item) for item in items if isinstance(item, list | dict))
+    return number > _MOST_ENTRIES * (len(asked.options) + 1)
 
 
 def _read_vote(fields: JsonObject, wanted: _Wanted) -> Parsed | str:
@@ -539,7 +550,8 @@ def _readable(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | str:
-    fields = {name: None if name in _TEXTS and _is_blank(value) else value for name, value in fields.items()}
+    options = () if asked is None else asked.options
+    fields = {name: None if name in _TEXTS and _is_blank(value, options) else value for name, value in fields.items()}
     stated = (only_text(fields.get("position")), text_or_number(fields.get("bottom_line")))
     position = next(filter(None, (*stated, _chosen_text(fields.get("choice")) if asked else "")), "")
     if not position:
@@ -569,9 +581,9 @@ def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | s
     return with_reading(parsed, reading, asked.options if asked else None)
 
 
-def _is_blank(value: JsonValue) -> bool:
-    """Check whether a text of a form says nothing; the words of the form itself are never an answer."""
-    return isinstance(value, str) and says_nothing(value)
+def _is_blank(value: JsonValue, options: Sequence[str]) -> bool:
+    """Check whether a text of a form says nothing and is no option; the words of the form are never an answer."""
+    return isinstance(value, str) and says_nothing(value) and value.strip() not in options
 
 
 def _chosen_text(value: JsonValue) -> str:

@@ -36,18 +36,24 @@ _NUMBERED_PLACE: Final = re.compile(
     r"|([0-9]{1,2})(?:st|nd|rd|th)(?: (?:choice|pick|place|rank))?)"
 )
 _BEST_FIRST: Final = re.compile(r"(?:from )?best(?: first)? (?:to|->) worst(?: last)?|best first")
-_WORST_FIRST: Final = re.compile(r"\bworst\b.*\bbest\b|\bworst first\b|\b(?:ascending|reversed?)\b")
-_FROM_BEST: Final = re.compile(r"\bbest\b.*\bworst\b")
+_WORST: Final = r"(?:the )?(?:worst|lowest|bottom|last|least(?: (?:preferred|favou?red|liked|favou?rite))?)"
+_BEST: Final = r"(?:the )?(?:best|highest|top|first|most(?: (?:preferred|favou?red|liked|favou?rite))?)"
+_WORST_FIRST: Final = re.compile(
+    rf"(?:(?:from|in|ordered|sorted|ranked|listed|order:?) )*(?:{_WORST} (?:to|->|\u2192|-) ?{_BEST}|{_WORST} first"
+    r"|ascending|reversed?)(?: order)?"
+)
+_MOST_ORDER: Final = 80
+"""Characters of the longest text that says in which order a ranking is written."""
 _SPEAKING: Final = re.compile(
     r"[0-9%\u2705\u2714\u2713\u2611\u274c\u2717\u2718\u2716\u2605\u2606\u2b50\U0001f44d\U0001f44e"
     r"\U0001f947-\U0001f949\U0001f3c6?!<>=+*\u0370-\U0001f000]"
     r"|(?<![^\W\d_])(?:best|better|worst|worse|first|second|third|fourth|fifth|last|top|bottom|lowest|highest|least|most|low"
     r"|high|middle|medium|ranks?|ranked|places?|placed|positions?|points?|scores?|scored|grades?|ratings?|rated|stars?"
-    r"|favou?rites?|prefer(?:red|ence)?|winners?|wins?|losers?|loses?|runner-?up|ties?|tied|equal(?:ly)?|same|order"
+    r"|favou?rites?|prefer(?:red|ence)?|winners?|wins?|losers?|loses?|runner[- ]?up|ties?|tied|equal(?:ly)?|same|order"
     r"|one|two|three|four|five|six|seven|eight|nine|ten|zero|half|good|bad|great|poor(?:ly)?|excellent|fine|ok|okay"
     r"|mediocre|awful|terrible|decent|strong(?:est)?|weak(?:est)?|yes|no|true|false|right|wrong|correct|incorrect"
     r"|(?:un|in)?accept(?:able|ed)?|approved?|disapproved?|reject(?:ed)?|veto(?:ed)?|against|for|unsuitable|suitable"
-    r"|invalid|valid|recommended|chosen|selected|choice|pick|eliminated|excluded|abstain|instead|ascending|descending"
+    r"|hate[sd]?|dislike[sd]?|unsafe|unaffordable|dangerous|risky|invalid|valid|recommended|chosen|selected|choice|pick|eliminated|excluded|abstain|instead|ascending|descending"
     r"|reversed?|backup|fallback|alternative|ideal|perfect|avoid|never|unless|except|only"
     r"|beste[nrs]?|schlecht\w*|erste[nrs]?|zweite[nrs]?|dritte[nrs]?|letzte[nrs]?|platz|rang|punkte?|gut|falsch|richtig"
     r"|ja|nein|meilleure?|pire|premi(?:er|ère)|deuxième|troisième|derni(?:er|ère)|rang|bon(?:ne)?|mauvaise?|oui|non|faux"
@@ -105,14 +111,14 @@ def is_best_first(note: str) -> bool:
 
 
 def has_reversed_order(text: str) -> bool:
-    """Check whether a text says that a ranking begins with the worst.
+    """Check whether a whole text says that a ranking begins with the worst.
 
     Example:
         >>> has_reversed_order("worst to best"), has_reversed_order("best to worst")
         (True, False)
     """
-    folded = text.casefold()
-    return _WORST_FIRST.search(folded) is not None and _FROM_BEST.search(folded) is None
+    words = "" if len(text) > _MOST_ORDER else " ".join(text.casefold().split()).strip(" .")
+    return _WORST_FIRST.fullmatch(words) is not None
 
 
 def approval_in(words: str) -> bool | None:

@@ -66,7 +66,10 @@ def form_in_call(text: str, kind: AnswerKind) -> FormInCall | None:
     answer = (without_thoughts(text) or text).strip()
     if len(answer) > _MOST_CHARS or _TAG.match(answer) is None:
         return None
-    call = _loaded(_TAG.sub("", answer))
+    begin, end = re.search(r"[{\[](?!TOOL_CALL)", answer), max(answer.rfind("}"), answer.rfind("]"))
+    if begin is None or _TAG.sub("", answer[: begin.start()] + answer[end + 1 :]).strip():
+        return None
+    call = _loaded(answer[begin.start() : end + 1])
     if not isinstance(call, dict):
         return None
     name = call.get("name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from roundtable._core.registry import Registry
@@ -264,7 +264,10 @@ class Catalog:
         """
         # `in` asks only what is registered; a lookup would load a plugin for a model that merely has this provider.
         info: object = getattr(self.providers.get(name), "info", None) if name in self.providers else None
-        return info if isinstance(info, ProviderInfo) else known_provider(name)
+        if not isinstance(info, ProviderInfo):
+            return known_provider(name)
+        # The registered name counts: under another one, the key of one provider would choose another.
+        return info if info.name == name else replace(info, name=name, price_table=info.price_table or info.name)
 
     def provider_infos(self) -> tuple[ProviderInfo, ...]:
         """Return what all providers declare, without named endpoints.

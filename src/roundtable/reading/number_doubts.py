@@ -243,6 +243,17 @@ def repeated_number(text: str) -> str | None:
     return match["number"] if match else None
 
 
+def _is_subtracted(text: str, start: int, at: int) -> bool:
+    """Check whether a minus at the beginning of a line subtracts from a number of the line above it."""
+    line = text.rfind("\n", start, at)
+    if line < 0 or text[line:at].strip(" \t\n*_`$("):
+        return False
+    above = text[max(start, line - _MOST_BEHIND) : line].rstrip()
+    return not above.endswith((":", "\uff1a")) and any(
+        char.isdigit() for char in text[max(start, line - _MOST_REST) : line]
+    )
+
+
 def with_minus_signs(text: str, start: int) -> str:
     """Return a text of the same length in which *minus 5* is -5 where nothing is there to subtract from.
 
@@ -252,7 +263,8 @@ def with_minus_signs(text: str, start: int) -> str:
     """
     parts, at = [], 0
     for match in _MINUS.finditer(text, start):
-        if _BEFORE_MINUS.search(text[max(start, match.start() - _MOST_LEAD) : match.start()]):
+        lead = text[max(start, match.start() - _MOST_LEAD) : match.start()]
+        if _BEFORE_MINUS.search(lead) and not _is_subtracted(text, start, match.start()):
             parts += [text[at : match.start()], " " * (len(match[0]) - 1), "-"]
             at = match.end()
     return "".join([*parts, text[at:]])

@@ -61,7 +61,8 @@ def read_parts(asked: Asked, parts: Mapping[Part, str]) -> Reading:
     """
     readings: dict[Part, Reading] = {}
     for part in _ORDER:
-        if not says_nothing(parts.get(part, "")):
+        said = parts.get(part, "")
+        if not says_nothing(said) or (said and said.strip() in asked.options):
             readings[part] = _read(asked, parts[part], part)
     if not readings:
         return Reading(certainty="unread", rule="none")

@@ -148,9 +148,12 @@ class Judges:
     parameters, it counts the debaters' answers itself."""
 
     def __post_init__(self) -> None:
-        if self.least < 1 or (self.most is not None and self.most < self.least):
+        counts = (self.least, *(() if self.most is None else (self.most,)))
+        if not all(type(count) is int for count in counts) or self.least < 1 or counts[-1] < self.least:
             msg = f"Judges(least={self.least!r}, most={self.most!r}) allows no number of judges"
-            raise ConfigurationError(msg, hint="Set least to 1 or more, and most to None, or to least or more.")
+            raise ConfigurationError(
+                msg, hint="Set least to 1 or more, and most to None or a whole number from least on."
+            )
 
     def allows(self, number: int) -> bool:
         """Check whether a debate may have this number of judges."""

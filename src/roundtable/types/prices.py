@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -11,7 +12,7 @@ from roundtable.errors import ConfigurationError
 if TYPE_CHECKING:
     from roundtable.types.chat import Usage
 
-__all__ = ["FULL_PRICE", "ModelPrice", "PriceAmount"]
+__all__ = ["FULL_PRICE", "ModelPrice", "PriceAmount", "as_amount", "as_price"]
 
 _MILLION: Final = Decimal(1_000_000)
 FULL_PRICE: Final = Decimal(1)
@@ -59,7 +60,7 @@ class ModelPrice:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                object.__setattr__(self, field.name, _parse_price(field.name, value))
+                object.__setattr__(self, field.name, as_amount(field.name, value))
 
     def cost(self, usage: Usage, share: Decimal = FULL_PRICE) -> Decimal:
         """Return the exact price of calls in US dollars.
@@ -86,7 +87,12 @@ class ModelPrice:
         return share * tokens / _MILLION + Decimal(max(1, usage.calls)) * Decimal(self.per_call) + searches
 
 
-def _parse_price(field: str, value: object) -> Decimal:
+def as_amount(field: str, value: object) -> Decimal:
+    """Return an amount as an exact number.
+
+    Raises:
+        ConfigurationError: It is not a finite number of at least 0.
+    """
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
         raise ConfigurationError(f"the price {field!r} must be a number, not {value!r}")
     try:
@@ -96,3 +102,20 @@ def _parse_price(field: str, value: object) -> Decimal:
     if not price.is_finite() or price < 0:
         raise ConfigurationError(f"the price {field!r} must be a finite number of at least 0, not {value!r}")
     return price
+
+
+def as_price(name: str, price: object) -> ModelPrice:
+    """Return a price that is a `ModelPrice`, or a mapping with its fields.
+
+    Raises:
+        ConfigurationError: It is anything else.
+    """
+    if isinstance(price, ModelPrice):
+        return price
+    hint = "Use ModelPrice(input=..., output=...), or a mapping with the same keys; US dollars per million tokens."
+    if not isinstance(price, Mapping):
+        raise ConfigurationError(f"the price of {name!r} must be a ModelPrice, not {price!r}", hint=hint)
+    try:
+        return ModelPrice(**price)
+    except TypeError as error:
+        raise ConfigurationError(f"the price of {name!r} cannot be read: {error}", hint=hint) from error

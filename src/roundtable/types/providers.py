@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from roundtable.errors import ConfigurationError
+from roundtable.types.prices import ModelPrice, PriceAmount, as_amount, as_price
 
 if TYPE_CHECKING:
     from roundtable.types.chat import Usage
-    from roundtable.types.prices import ModelPrice
 
 __all__ = ["Billing", "ProviderInfo", "ProviderLookup", "SearchCost"]
 
@@ -33,8 +35,11 @@ class ProviderInfo:
     Default agents, `roundtable agents`, `roundtable doctor`, prices and budgets use it. A provider declares it in the
     attribute `info` of its factory. Each field has a default, so state what applies.
 
+    Raises:
+        ConfigurationError: A field has a wrong type, or a price is negative or not a number.
+
     Example:
-        >>> from roundtable.types import ModelPrice
+        >>> from roundtable.types import ModelPrice, ProviderInfo
         >>> info = ProviderInfo(
         ...     name="acme",
         ...     key_env=("ACME_API_KEY",),
@@ -78,13 +83,24 @@ class ProviderInfo:
     """Which list prices apply to models without a price in `prices`."""
     price_table: str | None = None
     """Vendor whose list prices apply, by its name in the packaged table; `name` if `None`."""
-    search_usd: Decimal | SearchCost | None = None
+    search_usd: PriceAmount | SearchCost | None = None
     """List price of one search that the provider makes itself, in US dollars; or a function for prices that depend on
     the model; `None` if it is unknown."""
     search_pages_billed: bool = True
     """Whether the pages that a search finds are billed as input tokens."""
     counts_tokens: bool = True
     """Whether calls consume tokens; not so for a person, or for a model that somebody else runs and pays for."""
+
+    def __post_init__(self) -> None:
+        """Check the fields, and convert prices to `ModelPrice` and `Decimal`."""
+        if isinstance(self.key_env, str) or not all(isinstance(name, str) for name in self.key_env):
+            raise ConfigurationError(f"key_env must be a tuple of variables, not {self.key_env!r}")
+        if self.billing not in get_args(Billing):
+            raise ConfigurationError(f"billing must be one of {', '.join(get_args(Billing))}, not {self.billing!r}")
+        prices = {model: as_price(f"{self.name}:{model}", price) for model, price in self.prices.items()}
+        object.__setattr__(self, "prices", prices)
+        if self.search_usd is not None and not callable(self.search_usd):
+            object.__setattr__(self, "search_usd", as_amount("search_usd", self.search_usd))
 
     @property
     def label(self) -> str:
@@ -106,9 +122,11 @@ class ProviderInfo:
         """
         if not usage.searches:
             return Decimal(0)
+        if self.search_usd is None:
+            return None
         if callable(self.search_usd):
             return self.search_usd(model, usage)
-        return None if self.search_usd is None else self.search_usd * usage.searches
+        return Decimal(self.search_usd) * usage.searches
 
 
 ProviderLookup: TypeAlias = Callable[[str], ProviderInfo]

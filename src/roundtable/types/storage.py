@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field
 
@@ -15,10 +16,11 @@ from roundtable.types.debate import DebateMode, ExitReason, SessionStatus, statu
 __all__ = ["Cursor", "Lease", "Owner", "QueueDatabase", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
 
 
-class QueueDatabase(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class QueueDatabase:
     """The database in which a fleet keeps the queue that belongs to a storage of sessions."""
 
-    url: str
+    url: str = field(repr=False)
     """Address for SQLAlchemy; may contain a password. SQLite and PostgreSQL are supported."""
     schema: str | None
     """PostgreSQL schema of the queue's tables; `None` in SQLite."""
@@ -26,7 +28,7 @@ class QueueDatabase(NamedTuple):
     """The address without secrets, for messages; in SQLite, the path of the file."""
     sessions: str
     """Where the sessions are, without secrets, for messages."""
-    error_of: Callable[[object], Exception | None] | None = None
+    error_of: Callable[[object], Exception | None] | None = field(default=None, repr=False)
     """Function that returns the storage's own error for an error of its driver, or `None` for other errors."""
 
 

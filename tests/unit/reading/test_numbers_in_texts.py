@@ -325,3 +325,21 @@ def test_the_signs_of_a_tag_around_a_number_compare_nothing(text: str) -> None:
 @pytest.mark.parametrize("text", ["> 7", "7 >", "x > 7"])
 def test_a_sign_beside_a_number_compares(text: str) -> None:
     assert read_answer(text, Asked("number")).certainty != "certain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Income = 50\nminus 20",
+        "I start at 10.\nMinus 5.",
+        "She has 30 apples.\nMinus 12 rotten ones.",
+        "Revenue: 100\nMinus 40 costs",
+        "The profit is: 20\nminus 5 tax",
+    ],
+)
+def test_a_minus_below_a_number_subtracts(text: str) -> None:
+    assert read_answer(text, Asked("number")).certainty != "certain"
+
+
+def test_a_minus_below_words_is_a_sign() -> None:
+    assert read_answer("The temperature is:\nminus 5", Asked("number")).value == "-5"
