@@ -582,7 +582,7 @@ def _position(fields: JsonObject, asked: Asked | None, scale: int) -> Parsed | s
 
 
 def _is_blank(value: JsonValue, options: Sequence[str]) -> bool:
-    """Check whether a text of a form says nothing and is no option; the words of the form are never an answer."""
+    """Check whether a text of a form says nothing and names no option; the words of the form are never an answer."""
     return isinstance(value, str) and says_nothing(value) and value.strip() not in options
 
 
