@@ -84,8 +84,10 @@ def read_again(turn: Turn, options: Sequence[str] | None, sources: Mapping[TurnK
     if stored is not None:
         reading = reading.model_copy(update={"asked_again": stored.asked_again})
     if stored is not None and (reading.certainty, reading.value) == (stored.certainty, stored.value):
-        # What was read is the same; where it stood, only the stored reading knows.
-        reading = stored.model_copy(update={"version": reading.version})
+        # What was read is the same; where it stood, and in which part, only the stored answer knows.
+        kept = {"reading": stored.model_copy(update={"version": reading.version})}
+        result = turn.result.model_copy(update={"answer": answer.model_copy(update=kept)})
+        return turn.model_copy(update={"result": result})
     read = with_reading(parsed, reading, options)
     changed = {"choice": read.choice, "bottom_line": read.bottom_line, "reading": read.reading}
     warnings = tuple(dict.fromkeys((*turn.result.warnings, *read.warnings)))
