@@ -130,7 +130,9 @@ async def test_a_payload_stays_behind_the_fence(payload: str, mode: str) -> None
         user = request.messages[-1].content
         quoted, free = inside(user), outside(user)
         assert not [probe for probe in probes(payload) if probe in free and probe not in ours]
-        assert all(probe in quoted for probe in probes(payload) if probe.isprintable())
+        # A payload of nothing but marks of a template is no answer: what asks for one again shows no question.
+        is_asked_again = len(request.messages) > len(plain.requests[0].messages)
+        assert is_asked_again or all(probe in quoted for probe in probes(payload) if probe.isprintable())
     said = {turn.agent_id for turn in held.turns() if turn.outcome == "answered"}
     assert said == set(NAMES)
 
