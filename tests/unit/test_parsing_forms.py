@@ -7,6 +7,7 @@ import json
 import pytest
 
 from roundtable.parsing import Parsed, ParseFailure, find_document, parse_answer, parse_prose
+from roundtable.parsing.tool_markup import FormInCall, form_in_call
 from roundtable.types import AnswerKind, JsonObject, JsonValue
 
 ANSWER: JsonObject = {"position": "Tea keeps.", "reasoning": "It's dry.", "confidence": 0.8, "bottom_line": "Tea"}
@@ -316,3 +317,30 @@ def test_an_object_in_thoughts_without_an_end_counts_only_at_the_end() -> None:
     for text, is_found in ((f"<think>{PLAIN} or not", False), (f"<think>{PLAIN}\n```", True)):
         assert (find_document(text, lambda fields: "position" in fields) is not None) is is_found
         assert isinstance(parse_answer(text), Parsed) is is_found
+
+
+CALL = '<tool_call>{"name": "final", "arguments": {"position": "Tea", "reasoning": "It keeps."}}</tool_call>'
+
+
+@pytest.mark.parametrize("kind", ["ballot", "ranking", "plan", "text"])
+def test_markup_of_a_call_holds_the_form_of_another_kind_only_by_mistake(kind: AnswerKind) -> None:
+    assert form_in_call(CALL, kind) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I call: {CALL}",
+        f"{CALL} and then I wait",
+        CALL.replace("position", "city"),
+        "<tool_call></tool_call>",
+        "<tool_call>{nothing</tool_call>",
+    ],
+)
+def test_markup_that_holds_more_or_less_than_a_form_is_no_form(text: str) -> None:
+    assert form_in_call(text, "position") is None
+
+
+def test_marks_inside_the_words_of_a_form_stay() -> None:
+    form = form_in_call(CALL.replace("Tea", "Write <tool_call> first"), "position")
+    assert form == FormInCall("final", {"position": "Write <tool_call> first", "reasoning": "It keeps."})
