@@ -141,7 +141,7 @@ class Judges:
     least: int = 1
     """Minimum number of judges, at least 1."""
     most: int | None = None
-    """Maximum number of judges; `None` if there is no limit."""
+    """Maximum number of judges; `None` allows any number from `least` on."""
     counted_by: str | None = None
     """Name of the built-in rule that counts the judges' votes; `None` if the rule counts them itself. A rule that is
     counted by another one needs judges only if a debate names it exactly as it is registered: under an alias or with
