@@ -10,7 +10,7 @@ import anyio
 import pytest
 from snapshots.prompt_views import ADA, TOPIC, planned, view
 
-from roundtable import Roundtable
+from roundtable import ProviderConfig, Roundtable
 from roundtable.agents import (
     BaseAgent,
     ChatGPTAgent,
@@ -23,7 +23,7 @@ from roundtable.agents import (
     create_gemini_agent,
     create_perplexity_agent,
 )
-from roundtable.errors import AgentError, APIAuthError, APINetworkError, ConfigurationError
+from roundtable.errors import AgentError, APIAuthError, APINetworkError, ConfigurationError, QuorumLost
 from roundtable.protocols import TurnListener
 from roundtable.providers import ScriptedModel
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, http_reply
@@ -39,6 +39,7 @@ from roundtable.types import (
     ModelProfile,
     NativeContent,
     NativeSearch,
+    RetryPolicy,
     SearchProfile,
     ServerCall,
     ToolCall,
@@ -264,3 +265,38 @@ async def test_a_request_that_fails_without_a_search_too_keeps_its_error() -> No
     assert Counter(turn.outcome for turn in result.rounds[0].turns) == {"answered": 3, "failed": 1}
     (failed,) = [turn for turn in result.rounds[0].turns if turn.outcome == "failed"]
     assert failed.error.message.startswith("bad request: too long")
+
+
+def table_at(server: LoopbackServer) -> Roundtable:
+    config = ProviderConfig(base_url=server.origin, api_key="key-for-tests-1", retry=RetryPolicy(max_attempts=1))
+    return Roundtable(["openai:gpt-5.2"], providers={"openai": config}, storage="memory://", analyzer="basic")
+
+
+@pytest.mark.parametrize("breaks", ["status", "connection"])
+async def test_a_server_that_breaks_down_on_a_search_is_asked_without_one(breaks: str) -> None:
+    """Some small servers expect that every tool has a name."""
+
+    def answer(seen: Seen) -> WireReply:
+        if all("name" in tool for tool in seen.json.get("tools", ())):
+            text = {"type": "message", "content": [{"type": "output_text", "text": YES}]}
+            return http_reply(json.dumps({"id": "r", "status": "completed", "output": [text]}).encode())
+        return http_reply(b"{}", status=500) if breaks == "status" else WireReply([], end="close")
+
+    with LoopbackServer(answer) as server:
+        async with table_at(server) as table:
+            result = await table.debate("2 + 2?", rounds=2)
+    turns = [turn for part in result.rounds for turn in part.turns]
+    assert [turn.outcome for turn in turns] == ["answered", "answered"]
+    assert ["tools" in seen.json for seen in server.seen] == [True, False, False]
+    (warning,) = turns[0].result.warnings
+    assert warning.startswith("the provider refused its own web search")
+
+
+async def test_a_server_that_fails_without_a_search_too_keeps_its_error_and_the_search() -> None:
+    with LoopbackServer(lambda _: http_reply(b"{}", status=500)) as server:
+        async with table_at(server) as table:
+            with pytest.raises(QuorumLost, match="500"):
+                await table.debate("2 + 2?", rounds=1)
+            with pytest.raises(QuorumLost, match="500"):
+                await table.debate("3 + 3?", rounds=1)
+    assert ["tools" in seen.json for seen in server.seen] == [True, False, True, False]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.strict_json import shallow
-from roundtable.agents.native_search import SeatSearch, refuses_request, refuses_search
+from roundtable.agents.native_search import SeatSearch, may_break_on_search, refuses_request, refuses_search
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import AgentError, APINetworkError, BudgetExceeded, RoundtableError
 from roundtable.gateway import FallbackModel, GuardedModel
@@ -110,21 +110,30 @@ class Conversation:
     async def _call_or_drop_search(self, request: ChatRequest) -> ChatResponse:
         """Call the model. If it refuses the search, call it without a search, and stop searching in this session."""
         try:
-            return await self._call(request)
+            response = await self._call(request)
         except RoundtableError as error:
-            if not request.search or not (isinstance(error, BudgetExceeded) or refuses_search(error)):
+            if not request.search or not self._may_be_the_search(error):
                 raise
             failure = error
+        else:
+            self.search.has_worked = self.search.has_worked or bool(request.search)
+            return response
         session = request.metadata.get("session", "")
         try:
             response = await self._call(request.model_copy(update={"search": self.search.off}))
         except RoundtableError as error:
-            # If the request is refused without a search as well, the search was not the reason.
-            if not (refuses_request(error) or isinstance(error, BudgetExceeded)):
+            # If the request fails in the same way without a search, the search was not the reason.
+            if not (refuses_request(error) or may_break_on_search(failure) or isinstance(error, BudgetExceeded)):
                 self.search.refuse(session, failure)
             raise
         self.search.refuse(session, failure)
         return response
+
+    def _may_be_the_search(self, error: RoundtableError) -> bool:
+        """Check whether a call may have failed because of its search, so that one without a search may succeed."""
+        if isinstance(error, BudgetExceeded) or refuses_search(error):
+            return True
+        return not self.search.has_worked and may_break_on_search(error)
 
     def _submitted_response(self, response: ChatResponse, answer: JsonObject) -> ChatResponse:
         """Return the response with the submitted answer as text; the confidence is converted to the model's scale."""

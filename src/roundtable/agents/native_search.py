@@ -6,7 +6,7 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable.errors import BudgetExceeded, ContextTooLong
+from roundtable.errors import APINetworkError, BudgetExceeded, ContextTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from roundtable.errors import RoundtableError
     from roundtable.types import DebateContext, NativeSearch
 
-__all__ = ["SEARCH_REFUSED", "Searching", "SeatSearch", "refuses_request", "refuses_search"]
+__all__ = ["SEARCH_REFUSED", "Searching", "SeatSearch", "may_break_on_search", "refuses_request", "refuses_search"]
 
 Searching: TypeAlias = "NativeSearch | Literal[False] | None"
 """The search setting of a request: options of a search, `False` to turn off a built-in search, or `None` if unset."""
@@ -23,6 +23,7 @@ SEARCH_REFUSED: Final = "the provider refused its own web search, so this agent 
 """Start of the warning about a refused search."""
 
 _NO_BUDGET: Final = "the budget covers no web search, so this agent goes on without it"
+_INTERNAL_ERROR: Final = 500
 _REFUSING_STATUSES: Final = frozenset({400, 403, 404, 405, 422, 501})
 _SEARCH_WORDS: Final = re.compile(
     r"(?:web|google)[ _-]?search|grounding|search_(?:domain|recency|context)|web plugin|max_tool_calls", re.IGNORECASE
@@ -45,6 +46,8 @@ class SeatSearch:
         self.wanted: Searching = wanted
         self.off: Literal[False] | None = False if built_in else None
         """The search setting of a request that must not search."""
+        self.has_worked = False
+        """Whether the model has answered a request with a search."""
         self.notes: tuple[str, ...] = tuple(notes)
         self._unreported: OrderedDict[str, list[str]] = OrderedDict()
         self._refused: OrderedDict[str, None] = OrderedDict()
@@ -104,3 +107,19 @@ def refuses_search(error: RoundtableError) -> bool:
         return False
     is_forbidden = (error.details or {}).get("status") == 403
     return bool(_SEARCH_WORDS.search(error.message) or (not is_forbidden and _TOOL_WORDS.search(error.message)))
+
+
+def may_break_on_search(error: RoundtableError) -> bool:
+    """Check whether a server may have broken down because of a search instead of refusing it.
+
+    So do small servers that expect a name for every tool: they answer with status 500, or break off the connection.
+
+    Example:
+        >>> from roundtable.errors import AgentError
+        >>> may_break_on_search(AgentError("x answered with status 500", details={"status": 500}))
+        True
+    """
+    details = error.details or {}
+    if "status" in details:
+        return details["status"] == _INTERNAL_ERROR
+    return isinstance(error, APINetworkError) and details.get("connected") is not False
