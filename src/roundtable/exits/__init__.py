@@ -12,8 +12,28 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.exits.base import AllOf, AnyOf, Exit, Load, failed_criteria, guarded, members, without_met
-    from roundtable.exits.compare import Converged, LeaderUnassailable, NoProgress, Stable
+    from roundtable.exits.base import (
+        AllOf,
+        AnyOf,
+        Exit,
+        Load,
+        failed_criteria,
+        guarded,
+        members,
+        not_ended,
+        without_met,
+    )
+    from roundtable.exits.compare import (
+        Answers,
+        Converged,
+        LeaderUnassailable,
+        NoProgress,
+        Stable,
+        answers_of,
+        count_answers,
+        kept_position,
+        turns_of,
+    )
     from roundtable.exits.criteria import (
         BUILTIN_EXITS,
         AllConfident,
@@ -40,6 +60,7 @@ __all__ = [
     "BUILTIN_EXITS",
     "AllConfident",
     "AllOf",
+    "Answers",
     "AnyOf",
     "BudgetSpent",
     "ConsensusReached",
@@ -55,7 +76,9 @@ __all__ = [
     "NoProgress",
     "Stable",
     "StopRequested",
+    "answers_of",
     "asks_moderator",
+    "count_answers",
     "create_default_exit_criteria",
     "early_exit",
     "exit_from_criteria",
@@ -64,8 +87,11 @@ __all__ = [
     "exit_registry",
     "failed_criteria",
     "guarded",
+    "kept_position",
     "members",
+    "not_ended",
     "read_exit_settings",
+    "turns_of",
     "validate_exit_criteria",
     "without_met",
 ]
@@ -80,6 +106,12 @@ _HOMES = {
     "failed_criteria": "base",
     "guarded": "base",
     "members": "base",
+    "not_ended": "base",
+    "Answers": "compare",
+    "answers_of": "compare",
+    "count_answers": "compare",
+    "kept_position": "compare",
+    "turns_of": "compare",
     "without_met": "base",
     "ExitSettings": "criteria",
     "create_default_exit_criteria": "criteria",

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from roundtable._core.lazy import lazy_names
 from roundtable.modes.adversarial import AdversarialMode
 from roundtable.modes.base import (
+    NO_TOOLS,
+    PARALLEL_TOOLS,
+    SEQUENTIAL_TOOLS,
     BaseModeStrategy,
     RoleBasedModeStrategy,
     RoleConfig,
@@ -42,6 +45,7 @@ from roundtable.modes.shapes import (
     earlier_rounds,
     everything,
     fan_in,
+    flag,
     last_only,
     nothing,
     parallel,
@@ -83,6 +87,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILTIN_MODES",
     "DEFAULT_PERSPECTIVES",
+    "NO_TOOLS",
+    "PARALLEL_TOOLS",
+    "SEQUENTIAL_TOOLS",
     "AdversarialMode",
     "AnonymizationProcessor",
     "BaseModeStrategy",
@@ -132,6 +139,7 @@ __all__ = [
     "fan_in",
     "first_turn_findings",
     "fit_perspectives",
+    "flag",
     "get_global_mode_registry",
     "last_only",
     "mean_ranks",

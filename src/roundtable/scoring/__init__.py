@@ -12,7 +12,15 @@ from roundtable._core.lazy import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.scoring.ballot_forms import ballot_from_answer, first_places, order
+    from roundtable.scoring.ballot_forms import (
+        approvals,
+        ballot_from_answer,
+        distribution,
+        first_places,
+        grades,
+        order,
+        points,
+    )
     from roundtable.scoring.ballots import (
         Abstention,
         Approval,
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
     from roundtable.scoring.open_answers import ABSTAIN, is_abstention, open_key
     from roundtable.scoring.outcome import BallotForm, Judges, Outcome, Parameters, ParameterValue, Rule
     from roundtable.scoring.rules import BUILTIN_RULES, find_rule, rule_registry
+    from roundtable.scoring.rules.choice import leading, standing, tally_first_places
     from roundtable.scoring.rules.ranked import kemeny_scores, schulze_paths, schulze_winners
 
 __all__ = [
@@ -76,25 +85,32 @@ __all__ = [
     "Trajectory",
     "Verdict",
     "Vote",
+    "approvals",
     "ballot_from_answer",
     "casefold",
     "count_vote",
     "decide",
+    "distribution",
     "exact",
     "find_camps",
     "find_motions",
     "find_rule",
     "first_places",
+    "grades",
     "is_abstention",
     "kemeny_scores",
+    "leading",
     "normalise",
     "normaliser",
     "open_key",
     "order",
+    "points",
     "rule_registry",
     "schulze_paths",
     "schulze_winners",
     "share",
+    "standing",
+    "tally_first_places",
 ]
 
 _HOMES = {
@@ -107,9 +123,16 @@ _HOMES = {
     "ABSTAIN": "open_answers",
     "open_key": "open_answers",
     "is_abstention": "open_answers",
+    "approvals": "ballot_forms",
     "ballot_from_answer": "ballot_forms",
+    "distribution": "ballot_forms",
     "first_places": "ballot_forms",
+    "grades": "ballot_forms",
     "order": "ballot_forms",
+    "points": "ballot_forms",
+    "leading": "rules.choice",
+    "standing": "rules.choice",
+    "tally_first_places": "rules.choice",
     "Abstention": "ballots",
     "Approval": "ballots",
     "Ballot": "ballots",
