@@ -59,6 +59,7 @@ async def test_other_models_of_offered_providers_may_be_named_unless_the_owner_l
     table = table_of(config("far", "openai", "gpt-5.2"))
     assert chosen_agents(table, ["openai:gpt-5-mini"]) == ["openai:gpt-5-mini"]
     assert chosen_agents(table, ["anthropic:x"], models={"anthropic:x"}) == ["anthropic:x"]
+    assert chosen_agents(table, ["openai:gpt-5.2"], models=()) == chosen_agents(table, ["far"])
     with pytest.raises(ConfigurationError) as caught:
         chosen_agents(table, ["openai:gpt-5-mini"], models={"anthropic:x"})
     assert caught.value.hint == "Agents: 'far'; or a model: anthropic:x."

@@ -277,6 +277,20 @@ def test_a_question_to_which_the_first_agent_gave_no_answer_of_its_own_is_left_o
         study(failing(fails), QUESTIONS[:1], rounds=1)
 
 
+def test_a_second_question_about_an_unclear_answer_is_a_call_of_every_way() -> None:
+    def reply(request: ChatRequest) -> Any:
+        return "yes" if len(request.messages) > 2 else "I see it both ways, and it depends."
+
+    two = Question(id="q", question="Item 0 of the list?", gold="yes", options=("yes", "no"))
+    report = study(reply, [two], modes=["independent-vote"], rounds=1)
+    assert [(arm.arm, arm.usage.calls) for arm in report.arms] == [
+        ("single", 2),
+        ("independent-vote", 6),
+        ("self-consistency as independent-vote", 6),
+        ("independent-vote as independent-vote", 6),
+    ]
+
+
 def test_confidences_reach_the_rule_of_every_way() -> None:
     def reply(request: ChatRequest) -> Any:
         right = request.metadata["agent"] == "ada"

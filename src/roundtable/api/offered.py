@@ -296,6 +296,9 @@ def _find_agent(
             return agent
     if name in models if models is not None else name.partition(":")[0] in providers:
         return name
+    for config, agent in seats:
+        if config.provider in providers and name == f"{config.provider}:{config.model}":
+            return agent
     agents = ", ".join(repr(config.id) for config, _ in seats)
     shown_models = [f"{provider}:MODEL" for provider in providers] if models is None else models
     models_hint = f"; or a model: {', '.join(shown_models)}" if shown_models else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from roundtable._core.text import error_text
@@ -407,6 +408,16 @@ def _draws_of(result: DebateResult) -> list[Drawn]:
     ]
 
 
+def _calls_of(draw: Drawn) -> int:
+    return max(1, draw.usage.calls)
+
+
+def _at_price(drawn: Sequence[Drawn], price: int) -> list[Drawn]:
+    """Return the first answers that together cost at most `price` calls, and at least one answer."""
+    spent = accumulate(map(_calls_of, drawn))
+    return [draw for number, (draw, calls) in enumerate(zip(drawn, spent, strict=True)) if calls <= price or not number]
+
+
 def answers_of(
     reader: Reader, debates: Sequence[DebateResult], sampled: DebateResult, voted: DebateResult
 ) -> list[StudyAnswer]:
@@ -419,7 +430,7 @@ def answers_of(
         voted: Session with independent answers of all agents in turn.
 
     Raises:
-        RoundtableError: A baseline has fewer answers than a debate made calls, or all answers of the first agent
+        RoundtableError: The answers of a baseline took fewer calls than a debate, or all answers of the first agent
             failed.
         ConfigurationError: An answer cannot be read.
     """
@@ -433,9 +444,9 @@ def answers_of(
         answers.append(_debate_answer(reader, result).model_copy(update={"moves": reader.moves(result)}))
         price = max(1, result.usage.calls)
         for name, drawn in baselines.items():
-            if len(drawn) < price:
+            if sum(_calls_of(draw) for draw in drawn) < price:
                 raise RoundtableError(f"only {len(drawn)} of {price} answers of the baseline {name} succeeded")
-            within_price = drawn[:price]
+            within_price = _at_price(drawn, price)
             usage = sum((draw.usage for draw in within_price), Usage())
             said, stated = [draw.said for draw in within_price], [draw.confidence for draw in within_price]
             answers.append(reader.count(f"{name} as {result.mode}", said, usage, stated))

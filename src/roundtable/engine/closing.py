@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from roundtable.types import (
         AgentResponse,
         AnyTurn,
+        FailedTurn,
         JsonValue,
         Measured,
         RoundRecord,
@@ -160,9 +161,15 @@ def check_round_quorum(turns: Sequence[AnyTurn], needed: int | None) -> QuorumLo
     return _quorum_error(turns, len(answered), agent_count, quorum)
 
 
+def _cause(turn: FailedTurn) -> str:
+    """Return who failed and why; a turn that was taken again after a wait says how often it was taken."""
+    again = f", in each of {turn.attempt} turns" if turn.attempt > 1 else ""
+    return f"{turn.agent_name or turn.agent_id}: {turn.error.message}{again}"
+
+
 def _quorum_error(turns: Sequence[AnyTurn], answered: int, agent_count: int, quorum: int) -> QuorumLost:
     failed = [turn for turn in turns if turn.outcome == "failed"]
-    causes = "; ".join(f"{turn.agent_name or turn.agent_id}: {turn.error.message}" for turn in failed)
+    causes = "; ".join(map(_cause, failed))
     msg = f"{answered} of {counted(agent_count, 'agent')} answered, {quorum} needed. {causes}"
     facts: list[JsonValue] = [
         turn.error.model_dump(mode="json", exclude_none=True) | {"agentId": turn.agent_id} for turn in failed

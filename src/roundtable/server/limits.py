@@ -42,9 +42,9 @@ _TENANT: Final = ":limits"  # no user is called so
 _KEY: Final = "user/"
 _RENEW_S: Final = LEASE_S / 3
 _MESSAGES: Final = {
-    "conversations": "You may start at most {quota} conversations per hour",
+    "conversations": "You may start at most {quota} debates and conversations per hour",
     "rounds": "You may run at most {quota} rounds per day",
-    "concurrent": "You may run at most {quota} conversations at the same time",
+    "concurrent": "You may run at most {quota} debates and conversations at the same time",
     "streams": "You may open at most {quota} streams",
 }
 

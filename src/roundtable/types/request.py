@@ -80,8 +80,9 @@ class _DebateOptions(_Request):
     rounds: _Rounds = 3
     """Maximum number of rounds, 1 to 10 unless `ROUNDTABLE_MAX_ROUNDS` allows more."""
     agents: _Names | None = None
-    """Agents that debate: ids of offered agents (see `GET /api/agents` or `get_agents`), or `provider:model` with a
-    provider of these agents. When left out, all offered agents debate."""
+    """Agents that debate: ids of offered agents (see `GET /api/agents` or `get_agents`), or `provider:model`. Over
+    MCP, the provider of the model must be one of these agents' providers; over HTTP, the model must be one of these
+    agents' models, or one that the server lists in `models`. When left out, all offered agents debate."""
     options: _Options | None = None
     """Options to choose from, 2 to 50. When left out, the agents find their own positions."""
     attachments: _Attachments = ()
@@ -158,8 +159,8 @@ class ForkRequest(_DebateOptions):
     rounds: _Rounds = 3
     """Total number of rounds, including the shared ones."""
     agents: _Names | None = None
-    """Agents that debate from now on: ids of offered agents (see `GET /api/agents`), or `provider:model` with a
-    provider of these agents."""
+    """Agents that debate from now on: ids of offered agents (see `GET /api/agents`), or `provider:model`
+    with a model of these agents, or one that the server lists in `models`."""
     options: _Options | None = None
     """Options to choose from, 2 to 50; null lets the agents find their own positions."""
     quorum: _Quorum | None = None
