@@ -76,7 +76,7 @@ class ChatBot:
             await self.say(f"{offer.config.name}: {offer.trouble or 'ready'}")
 
     async def show_status(self, _: str) -> None:
-        """Say how the last debate stands."""
+        """Show how the last debate stands."""
         progress = (await self.table.state(self.session())).progress
         await self.say(f"{progress.status}, round {progress.current_round} of {progress.total_rounds}")
 
@@ -133,7 +133,7 @@ async def main(agents: str | None, port: int) -> None:
 
 
 async def talk(port: int) -> None:
-    """Say a few lines to the bot, and print the conversation."""
+    """Send a few lines to the bot, and print the conversation."""
     async with await anyio.connect_tcp("127.0.0.1", port) as stream:
         for line in ("!agents", "!ask delphi: Tea or coffee?", "!status", "hello", "!bye"):
             await stream.send(f"{line}\n".encode())
