@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tokenize
@@ -15,20 +16,43 @@ import sys, anyio, roundtable
 from roundtable.testing import scripted_agents
 
 async def main():
-    async with roundtable.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
-        await table.debate("Tea or coffee?", rounds=1)
-        ran = set()
+    agents = scripted_agents({"ada": "Tea", "bo": "Tea", "cy": "Tea"})
+    async with roundtable.Roundtable(agents, storage="memory://") as table:
+        await table.debate("Tea or coffee?", rounds=2)
+        ran, calls, before = set(), 0, 0
         def trace(frame, event, _):
-            if event == "call":
-                ran.add(frame.f_globals.get("__name__", ""))
+            nonlocal calls, before
+            module = frame.f_globals.get("__name__", "")
+            if event == "call" and module.startswith("roundtable."):
+                ran.add(module)
+                calls += 1
+                if not before and (module, frame.f_code.co_name) == ("roundtable.engine.run", "run"):
+                    before = calls
         sys.setprofile(trace)
-        await table.debate("Tea or coffee?", rounds=1)
+        await table.debate("Tea or coffee?", rounds=2)
         sys.setprofile(None)
-        print(len([name for name in ran if name.startswith("roundtable.")]))
+        print(len(ran), calls, before)
 
 anyio.run(main)
 """
-"""A second debate of two agents in one round, which counts the modules whose functions it calls."""
+"""A second debate of three agents in two rounds, which counts the modules and functions of the library that it calls. A
+coroutine or generator counts each time it goes on."""
+
+ADDED = {
+    "option": "An option of a debate",
+    "vendor": "A vendor with a known wire format",
+    "event": "An event type",
+    "mode": "A mode",
+}
+"""What is added to the library, and the section of CONTRIBUTING.md that says how."""
+
+
+def files_to_change(section: str) -> int:
+    """Count the source files that CONTRIBUTING.md names for an addition; generated files and tests don't count."""
+    text = Path("CONTRIBUTING.md").read_text("utf-8").partition(f"### {section}\n")[2].partition("\n### ")[0]
+    listed = text.partition("It writes")[0] + text.partition("It writes")[2].partition("\n- ")[2]
+    names = re.findall(r"`((?:[\w<>]+/)*[\w<>-]+\.(?:py|toml))`", listed)
+    return len({name for name in names if not name.startswith(("tests/", "tools/"))})
 
 
 def code_lines(path: Path) -> int:
@@ -64,7 +88,9 @@ def main() -> int:
     print(f"lines of code: {sum(code_lines(path) for path in sources.values()):,}")
     print(f"largest circle of imports, type imports included: {len(circle)} modules")
     print("  " + " ".join(name.removeprefix(f"{PACKAGE}.") for name in circle))
-    print(f"modules that a warm debate of two agents in one round runs through: {debate.stdout.strip()}")
+    ran, calls, before = map(int, debate.stdout.split())
+    print(f"a warm debate of three agents in two rounds: {ran} modules, {calls:,} calls, {before:,} before its run")
+    print("files of a new " + ", ".join(f"{name}: {files_to_change(section)}" for name, section in ADDED.items()))
     return 0
 
 
