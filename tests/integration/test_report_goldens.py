@@ -1,6 +1,6 @@
 """Reports of the built-in modes and rules that declare parts of them are as they were, byte for byte.
 
-Run this file as a program to write the snapshots: `PYTHONPATH=src:tests python tests/integration/test_report_goldens.py`.
+To write the snapshots, run `PYTHONPATH=src:tests python tests/integration/test_report_goldens.py`.
 """
 
 from __future__ import annotations
