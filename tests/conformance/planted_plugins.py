@@ -170,6 +170,14 @@ class DecidesByRanking(Balloting):
     facts: ClassVar[dict[str, object]] = {"counts": "decide", "answer": "ranking"}
 
 
+class OffersOther(Balloting):
+    """Declares other options of its vote than its ballots offer."""
+
+    has_own_vote = True
+    vote_options = ("tea", "water")
+    facts: ClassVar[dict[str, object]] = {"counts": "decide"}
+
+
 class Jury(Sound):
     """Asks the jurors one after the other, and shows each the votes before."""
 
@@ -240,6 +248,7 @@ mode("test_every_round_asks_somebody", AsksOnce)
 mode("test_ballots_say_how_they_count", Balloting)
 mode("test_ballots_say_how_they_count", DecidesInSecret)
 mode("test_ballots_say_how_they_count", DecidesByRanking)
+mode("test_ballots_say_how_they_count", OffersOther)
 mode("test_every_round_ends", Looping)
 mode("test_the_same_transcript_gives_the_same_plan", Waiting)
 mode("test_it_does_not_matter_in_which_order_the_turns_of_a_stage_ended", LatestFirst)

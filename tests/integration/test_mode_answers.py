@@ -267,7 +267,7 @@ async def test_ballots_of_a_mode_that_decide_are_counted_by_the_rule_and_not_as_
     assert [turn.decides for turn in result.rounds[0].turns] == [False] * 3 + [True] * 3
     again = type(result).model_validate_json(result.to_json())
     assert again.ballots() == result.ballots()
-    assert "first vote" not in result.to_text()  # no swing: only Oxford has one
+    assert "first vote" not in result.to_text()  # no swing: the mode has only one vote
     assert "Against" not in result.to_html()
 
 

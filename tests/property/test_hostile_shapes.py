@@ -265,6 +265,7 @@ EXEMPT: Final[dict[str, tuple[str, ...]]] = {
         "scoring.camps.said_by",
         "scoring.camps.to_open_answer",
         "scoring.motions.count_vote",
+        "scoring.motions.motions_of",
         "scoring.motions.option_motions",
         "scoring.motions.vote_in",
         "scoring.rules.choice.highest",

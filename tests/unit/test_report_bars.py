@@ -10,7 +10,7 @@ import pytest
 from roundtable import decide, sync
 from roundtable.report import cost_in_words
 from roundtable.report.charts import interval
-from roundtable.results.findings import share_of_score
+from roundtable.scoring import find_rule
 from roundtable.testing import scripted_agents
 from roundtable.types import Usage
 
@@ -62,7 +62,8 @@ def test_agreement_fills_what_is_known_and_leaves_the_rest_open(
 )
 def test_only_a_share_of_votes_or_points_is_drawn(ballots: Any, rule: str, shares: dict[str, float | None]) -> None:
     decision = decide(ballots, rule=rule)
-    drawn = {name: share_of_score(decision, score) for name, score in decision.scores.items()}
+    meaning = find_rule(rule)[0].score_meaning
+    drawn = {name: meaning.share(score, decision.scores, cast=decision.cast) for name, score in decision.scores.items()}
     assert drawn == pytest.approx(shares) if None not in shares.values() else drawn == shares
 
 

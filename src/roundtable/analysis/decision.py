@@ -12,8 +12,6 @@ from roundtable._core.words import listing, shortened, span_in_words
 from roundtable.errors import ConfigurationError
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
-from roundtable.modes.oxford import LAST_VOTE, SIDES
-from roundtable.modes.vote import motions_of
 from roundtable.scoring import (
     Approval,
     Choice,
@@ -27,11 +25,12 @@ from roundtable.scoring import (
     rule_registry,
 )
 from roundtable.scoring.camps import abstains
-from roundtable.scoring.motions import count_vote, vote_in
+from roundtable.scoring.motions import count_vote, motions_of, vote_in
 from roundtable.scoring.rules import judges_of
+from roundtable.scoring.swing import decides
 from roundtable.scoring.unread import unread_in_words
 from roundtable.types import AgentResponse, Decision, PlanAnswer, TextAnswer, VoteReport
-from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE
+from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -54,6 +53,7 @@ __all__ = [
     "independent_agreement",
     "is_unread",
     "own_vote",
+    "own_vote_options",
     "own_vote_stage",
     "unread_turns",
 ]
@@ -282,11 +282,8 @@ def cast_votes(
 
 
 def own_vote(record: RoundRecord) -> tuple[AnyTurn, ...]:
-    """Return the turns of the mode's own deciding vote, such as Oxford's; of several votes in a round, the last one.
-
-    Stored turns of older Oxford debates are not marked as deciding; they are recognised by the name of their stage.
-    """
-    stages = [turn.stage for turn in record.turns if turn.decides or turn.stage == LAST_VOTE]
+    """Return the turns of the mode's own deciding vote, such as Oxford's; of several votes in a round, the last one."""
+    stages = [turn.stage for turn in record.turns if decides(turn)]
     return tuple(turn for turn in record.turns if turn.stage == stages[-1]) if stages else ()
 
 
@@ -294,6 +291,20 @@ def own_vote_stage(record: RoundRecord) -> str | None:
     """Return the stage name of the mode's own deciding vote; `None` if there was no such vote."""
     own = own_vote(record)
     return own[0].stage if own else None
+
+
+def own_vote_options(record: RoundRecord, declared: Sequence[str] = ()) -> tuple[str, ...] | None:
+    """Return the options of the mode's own vote in a debate without options; `None` if there is no such vote.
+
+    They are also `None` if the mode declares none, unless the vote has the stage of Oxford's: the mode of a stored
+    session may not be installed.
+
+    Args:
+        record: The round.
+        declared: What the mode declares in `vote_options`.
+    """
+    own = own_vote_stage(record)
+    return None if own is None else tuple(declared) or (VOTE_SIDES if own == LAST_VOTE_STAGE else None)
 
 
 def _motion_ballots(record: RoundRecord) -> list[AnyTurn]:
@@ -401,6 +412,7 @@ def decide_record(
     *,
     tie: TieRule = "declare",
     by_confidence: bool = False,
+    vote_options: Sequence[str] = (),
 ) -> Decision:
     """Return the decision of a round: by its judges if the debate has judges, else by its rule.
 
@@ -422,7 +434,7 @@ def decide_record(
 
     Debates report ties and give all ballots the same weight. Only an audit passes another `tie` rule, or weights
     ballots `by_confidence`. These have no effect on judges, and confidence has no effect on a vote on motions, which
-    states none.
+    states none. The `vote_options` are those that the mode declares for its own vote in a debate without options.
     """
     judges = judges_of(config.decide, rules)
     if judges is not None:
@@ -437,7 +449,7 @@ def decide_record(
     voters = _voters(vote.agent_id for vote in votes)
     by_voter = dict(zip(voters, ballots, strict=True))
     unread = frozenset(voter for voter, vote in zip(voters, votes, strict=True) if vote.is_unread)
-    options = config.options or (SIDES if own and own[0].stage == LAST_VOTE else None)
+    options = config.options or own_vote_options(record, vote_options)
     decision = _decide_by_rule(by_voter, config, options, rules, tie=tie, by_confidence=by_confidence, unread=unread)
     if config.options is None and not own and consensus is not None and _is_open(decision, consensus):
         decision = _without_open_lead(decision, consensus)

@@ -9,10 +9,11 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, votes_by_agent
 from roundtable.scoring.camps import SameOrDifferent, answers_by_turn, compare_answers, find_round_camps, to_open_answer
 from roundtable.scoring.numbers import exact
+from roundtable.scoring.swing import first_votes, last_votes
 from roundtable.types import GroupthinkWarning, Share, Value
+from roundtable.types.plan import FIRST_VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -211,7 +212,7 @@ def debate_health(rounds: Sequence[RoundRecord], agents: Sequence[AgentConfig]) 
 
 def basis_of(rounds: Sequence[RoundRecord], responses: Sequence[AgentResponse]) -> ComparedBy:
     """Return which part of the answers of a debate is compared between rounds."""
-    if any(turn.stage == FIRST_VOTE for record in rounds for turn in record.turns):
+    if any(turn.stage == FIRST_VOTE_STAGE for record in rounds for turn in record.turns):
         return "vote"
     if all(response.choice for response in responses):
         return "choice"
@@ -271,7 +272,7 @@ def _vote_moves(rounds: Sequence[RoundRecord]) -> Iterator[AnswerMove]:
     Votes are private, so the majority is empty, and nobody counts as outvoted.
     """
     turns = [turn for record in rounds for turn in record.turns]
-    before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
+    before, after = first_votes(turns), last_votes(turns)
     marks = {
         agent: (first, last)
         for agent, first in before.items()

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         Estimate,
         JsonObject,
         RunningCalls,
+        SessionRecord,
         SynthesisResult,
     )
 
@@ -432,7 +433,7 @@ class Debates:
         is_needed = began_with.mode or not wiring.engine.modes.has_mode(name)
         mode = mode if mode is not None and mode.name == name and is_needed else None
         agents = options.get("agents")
-        seats = () if agents is None else wiring.seats_of(agents, mode or self._mode_of(fold))
+        seats = () if agents is None else wiring.seats_of(agents, mode or self.mode_of(fold.record))
         seats = tuple(seat for seat in seats if seat.is_object and seat.config.id in began_with.agents)
         resolve_stored_seats(fold.record, {seat.config.id: effective_config(seat) for seat in seats}, "error")
         stored = {config.id: config for config in fold.record.agents}
@@ -667,8 +668,7 @@ class Debates:
         if wiring.options.agents is None:
             return []
         ids = {config.id for config in fold.record.agents} - set(passed.agents)
-        mode = passed.mode or self._mode_of(fold)
-        seats = wiring.seats_of(wiring.options.agents, mode)
+        seats = wiring.seats_of(wiring.options.agents, passed.mode or self.mode_of(fold.record))
         return [seat for seat in seats if seat.config.id in ids]
 
     def _make_agents(self, fold: Fold, configs: Sequence[AgentConfig], *, speaks: bool) -> dict[str, Agent]:
@@ -714,16 +714,11 @@ class Debates:
 
     def _auxiliary_agents(self, fold: Fold, passed: _RunObjects) -> dict[str, Agent]:
         """Return the auxiliary agents of a stored session, such as judges, by id."""
-        mode, config = passed.mode or self._mode_of(fold), fold.record.config
+        mode, config = passed.mode or self.mode_of(fold.record), fold.record.config
         if mode is None or not config.seats:
             return {}
         by_seat = self._wiring.helpers.auxiliary_agents(config, mode, fold.record.agents)
         return {agent.id: agent for agents in by_seat.values() for agent in agents}
-
-    def _mode_of(self, fold: Fold) -> DebateModeStrategy | None:
-        """Return the mode of a stored session if it is known here; the run refuses an unknown mode."""
-        name, modes = fold.record.config.mode, self._wiring.engine.modes
-        return modes.get_mode(name) if modes.has_mode(name) else None
 
     async def extend(
         self,
@@ -765,15 +760,21 @@ class Debates:
         return result.model_copy(update={"status": "running"}) if result.session_status in _UNFINISHED else result
 
     def _to_result(self, fold: Fold) -> DebateResult:
-        return DebateResult.from_record(fold.to_record(), ResponseSettings.from_settings(self._wiring.settings))
+        thresholds = ResponseSettings.from_settings(self._wiring.settings)
+        mode, rules = self.mode_of(fold.record), self._wiring.catalog.rules
+        return DebateResult.from_record(fold.to_record(), thresholds, mode=mode, rules=rules)
+
+    def mode_of(self, record: SessionRecord) -> DebateModeStrategy | None:
+        """Return the mode of a stored session, for its reports; `None` if it is not known here."""
+        passed = self._objects_by_session.get(record.id)
+        return (passed and passed.mode) or self._wiring.engine.modes.find_mode(record.config.mode)
 
     async def stop(self, session_id: str, running: RunningCalls) -> None:
         """Ask the session to stop; if nobody runs it, complete it here."""
         sessions = self._wiring.sessions
         fold = await sessions.load(session_id)
         if fold.progress.status in {"completed", "error"}:
-            msg = f"session {session_id!r} is {fold.progress.status}; there is nothing to stop"
-            raise SessionConflict(msg)
+            raise SessionConflict(f"session {session_id!r} is {fold.progress.status}; there is nothing to stop")
         await sessions.control(session_id, "stop", running=running)
         try:
             await self._wiring.engine.carry_out_control(session_id)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Entry
     from roundtable.api.assembly import TableParts
+    from roundtable.api.debates import Debates
     from roundtable.plugins import Catalog, Exporter
     from roundtable.record import ChainHead, LogSignature, Verification
     from roundtable.results.debate_result import DebateResult
@@ -66,6 +67,11 @@ class SessionFiles(ABC):
     def _wiring(self) -> TableParts:
         """The objects behind the table."""
 
+    @property
+    @abstractmethod
+    def _debates(self) -> Debates:
+        """The debates of the table."""
+
     async def export(self, session_id: str, format: ExportFormat | str = "markdown") -> str:
         """Return a stored session as text; no model is called.
 
@@ -80,7 +86,7 @@ class SessionFiles(ABC):
             PluginError: The exporter of a plugin failed.
         """
         texts: list[str] = []
-        for part in await parts_of(self._wiring, session_id, format):
+        for part in await parts_of(self._wiring, self._debates, session_id, format):
             if isinstance(part, bytes):
                 msg = f"the export format {format!r} is not text"
                 raise ConfigurationError(msg, hint="Export to a file: `export_file`, or `roundtable export -o FILE`.")
@@ -124,7 +130,7 @@ class SessionFiles(ABC):
             if kind != "json":
                 raise ConfigurationError(f"only the format 'json' can be signed, not {kind!r}")
             sign = await to_thread.run_sync(_read_signer, Path(sign_with))
-        parts = await parts_of(self._wiring, session_id, kind, sign=sign)
+        parts = await parts_of(self._wiring, self._debates, session_id, kind, sign=sign)
         await to_thread.run_sync(write_parts, target, parts)
         return target
 
@@ -217,6 +223,7 @@ def _read_signer(path: Path) -> Callable[[ChainHead], LogSignature]:
 
 async def parts_of(
     wiring: TableParts,
+    debates: Debates,
     session_id: str,
     format: str,
     *,
@@ -226,6 +233,7 @@ async def parts_of(
 
     Args:
         wiring: The objects behind a table.
+        debates: The debates of the table.
         session_id: Which session.
         format: The format.
         sign: Signs the session in the format `json`.
@@ -242,7 +250,8 @@ async def parts_of(
     from roundtable.results.debate_result import DebateResult
 
     fold = await wiring.sessions.load(session_id)
-    return _export_parts(exporter, DebateResult.from_record(fold.to_record()))
+    mode, rules = debates.mode_of(fold.record), wiring.catalog.rules
+    return _export_parts(exporter, DebateResult.from_record(fold.to_record(), mode=mode, rules=rules))
 
 
 def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.engine.events import LogReader
     from roundtable.gateway import Gateway
     from roundtable.plugins import Catalog, PluginReport
-    from roundtable.protocols import Agent, KeyValue, Storage
+    from roundtable.protocols import Agent, DebateModeStrategy, KeyValue, Storage
     from roundtable.record import Fold
     from roundtable.settings import Settings
     from roundtable.tools import Approver
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         NativeSearch,
         ProviderConfig,
         RunningCalls,
+        SessionRecord,
     )
     from roundtable.types.agents import AgentProfile
     from roundtable.types.request import DebateRequest
@@ -236,6 +237,14 @@ class FrontTable(ABC):
             # Reading the list of prices takes about a second the first time.
             await to_thread.run_sync(models.check_prices, agents, budget)
 
+    def mode_of(self, record: SessionRecord) -> DebateModeStrategy | None:
+        """Return the mode of a stored session, for `DebateResult.from_record`; `None` if it is not known here.
+
+        Args:
+            record: The session, such as `record` of what `state` returns.
+        """
+        return self._debates.mode_of(record)
+
     async def state(self, session_id: str) -> Fold:
         """Return the state of a session as its stored events tell it.
 
@@ -342,7 +351,7 @@ class FrontTable(ABC):
         """
         from roundtable.api.files import parts_of
 
-        return await parts_of(self._wiring, session_id, format)
+        return await parts_of(self._wiring, self._debates, session_id, format)
 
     async def estimate_aside(
         self, topic: str, *, most_calls: int | None = None, **options: Unpack[DebateOptions]

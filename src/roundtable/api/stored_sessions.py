@@ -372,17 +372,19 @@ class StoredSessions(ABC):
         from secrets import token_hex
 
         from roundtable.engine.reread import reread_session
+        from roundtable.modes.base import vote_options_of
         from roundtable.record import store_whole
 
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
-        modes, mode = wiring.engine.modes, record.config.mode
+        mode = self._debates.mode_of(record)
         new, read = await reread_session(
             record,
             events,
             token_hex(16),
-            groupthink=not modes.has_mode(mode) or modes.get_mode(mode).needs_groupthink_detection,
+            groupthink=mode is None or mode.needs_groupthink_detection,
             rules=wiring.catalog.rules,
+            vote_options=() if mode is None else vote_options_of(mode),
             now=wiring.sessions.clock.now(),
         )
         await store_whole(wiring.storage, new, read)

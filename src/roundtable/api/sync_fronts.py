@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike, Offer
     from roundtable.api.table import Roundtable
     from roundtable.plugins import Catalog, PluginReport
+    from roundtable.protocols import DebateModeStrategy
     from roundtable.record import Fold
     from roundtable.settings import Settings
     from roundtable.types import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         NativeSearch,
         ProviderConfig,
         RunningCalls,
+        SessionRecord,
     )
     from roundtable.types.agents import AgentProfile
     from roundtable.types.request import DebateRequest
@@ -114,6 +116,10 @@ class SyncFrontTable:
     def check_prices(self, teams: Iterable[Sequence[AgentLike] | None], budget: Budget | None) -> None:
         """Check that the price of each model is known, if the budget or that of the table is in US dollars."""
         self._portal.call(lambda: self._table.check_prices(teams, budget))
+
+    def mode_of(self, record: SessionRecord) -> DebateModeStrategy | None:
+        """Return the mode of a stored session, for `DebateResult.from_record`; `None` if it is not known here."""
+        return self._table.mode_of(record)
 
     def state(self, session_id: str) -> Fold:
         """Return the state of a session as its stored events tell it."""

@@ -297,8 +297,12 @@ def closing_events(
     assigned: bool,
     rules: Registry[Rule] | None = None,
     rounds: Sequence[RoundRecord] = (),
+    vote_options: Sequence[str] = (),
 ) -> tuple[ConsensusMeasured, RoundComplete]:
-    """Return the events that close a round; `rounds` are the rounds before it."""
+    """Return the events that close a round; `rounds` are the rounds before it.
+
+    The `vote_options` are those of the mode's own vote in a debate without options.
+    """
     consensus = measured.consensus
     if assigned:
         consensus = consensus.model_copy(update={"assigned": True})
@@ -315,7 +319,7 @@ def closing_events(
             timestamp=now,
             round=record.number,
             consensus=consensus,
-            decision=decide_record(record, consensus, fold.record.config, rules, rounds),
+            decision=decide_record(record, consensus, fold.record.config, rules, rounds, vote_options=vote_options),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
             baseline=None if before is None else before.consensus,

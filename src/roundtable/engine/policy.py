@@ -19,6 +19,7 @@ from roundtable.engine.closing import (
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.plan_checks import plan_isolated
 from roundtable.exits import guarded, without_met
+from roundtable.modes.base import vote_options_of
 from roundtable.modes.rounds import check_plan
 from roundtable.types import Stage, Usage
 from roundtable.types.plan import VOTE_STAGE
@@ -155,7 +156,16 @@ class DebatePolicy:
         measured = await self._measure(fold, current, rounds)
         closed = now()
         assigned = self._mode.assigns_stances
-        closing = closing_events(fold, current, *measured, closed, assigned=assigned, rules=self._rules, rounds=rounds)
+        closing = closing_events(
+            fold,
+            current,
+            *measured,
+            closed,
+            assigned=assigned,
+            rules=self._rules,
+            rounds=rounds,
+            vote_options=vote_options_of(self._mode),
+        )
         rounds.append(with_measure(current, closing[0]))
         # Skip a criterion that was already met when the caller extended the debate: it must not end the debate again.
         exits = self._exits and without_met(guarded(self._exits), rounds[: fold.extended_after])

@@ -176,6 +176,7 @@ async def reread_session(
     groupthink: bool,
     rules: Registry[Rule] | None,
     now: datetime,
+    vote_options: Sequence[str] = (),
 ) -> tuple[SessionRecord, tuple[DurableEvent, ...]]:
     """Return a fork of a completed debate in which all positions are read again.
 
@@ -190,6 +191,7 @@ async def reread_session(
         groupthink: Whether measurements look for signs of groupthink.
         rules: Registry of decision rules.
         now: Time of the fork.
+        vote_options: Options of the mode's own vote in a debate without options.
 
     Raises:
         ConfigurationError: The session is a team conversation.
@@ -214,7 +216,7 @@ async def reread_session(
         agents=config.agents,
         rounds=total,
     )
-    rereading = _Rereading(Fold(new), groupthink=groupthink, rules=rules)
+    rereading = _Rereading(Fold(new), groupthink=groupthink, rules=rules, vote_options=vote_options)
     read = [start, *[await rereading.read(event) for event in past]]
     exits = [event for event in events if isinstance(event, DebateExit)]
     read += rebase_past(session_id, exits[-1:])
@@ -232,6 +234,7 @@ class _Rereading:
     fold: Fold
     groupthink: bool
     rules: Registry[Rule] | None
+    vote_options: Sequence[str]
     sources: dict[TurnKey, AgentResponse] = field(default_factory=dict)
     changed: set[int] = field(default_factory=set)
     """Rounds in which an answer now says something else."""
@@ -276,12 +279,14 @@ class _Rereading:
                 assigned=event.consensus.assigned,
                 rules=self.rules,
                 rounds=before,
+                vote_options=self.vote_options,
             )
             kept = {"decision": event.decision} if is_kept else {}
             return closing.model_copy(update={**kept, "usage": event.usage})
         if is_kept:
             return event
-        decision = decide_record(current, event.consensus, self.fold.record.config, self.rules, before)
+        config, options = self.fold.record.config, self.vote_options
+        decision = decide_record(current, event.consensus, config, self.rules, before, vote_options=options)
         return event.model_copy(update={"decision": decision})
 
     def _keeps_decision(self, record: RoundRecord) -> bool:

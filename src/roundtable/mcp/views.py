@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from roundtable._core.words import counted
 from roundtable.mcp.errors import NotFoundInSession
@@ -17,7 +17,7 @@ from roundtable.mcp.outputs import (
     ToolUse,
 )
 from roundtable.types import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
-from roundtable.types.plan import JUDGE_STAGE
+from roundtable.types.plan import JUDGE_STAGE, REVIEWER_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,10 +48,6 @@ __all__ = [
     "state_of",
     "status_of",
 ]
-
-
-_REVIEWER: Final = "reviewer"
-"""Role of an agent that ranks answers for the chair of a council."""
 
 
 class StateFields(TypedDict):
@@ -176,7 +172,7 @@ def ballot_views(round_record: RoundRecord, seed: int) -> tuple[BallotView, ...]
         _ballot_view(turn, turn.answer, chosen if turn.stage == JUDGE_STAGE else {})
         for turn in round_record.turns
         if turn.outcome == "answered"
-        and turn.role != _REVIEWER
+        and turn.role != REVIEWER_ROLE
         and isinstance(turn.answer, BallotAnswer | RankingAnswer | ApprovalAnswer | ScoresAnswer)
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roundtable.prompts import PromptLibrary
     from roundtable.protocols import Agent, AgentToolkit, DebateModeStrategy
-    from roundtable.types import AnyTurn, DebateContext, Persona, Plan, Turn
+    from roundtable.types import AnyTurn, DebateConfig, DebateContext, Persona, Plan, Turn
 
 __all__ = [
     "NO_TOOLS",
@@ -35,6 +35,7 @@ __all__ = [
     "StanceValidator",
     "diagram",
     "role_instructions",
+    "vote_options_of",
     "with_reask",
 ]
 
@@ -65,6 +66,15 @@ def role_instructions(prompts: PromptLibrary, mode: str, role: str, *, opening: 
         role_prompt.compact(opening=opening),
         texts.prompt_id(role, opening=opening),
     )
+
+
+def vote_options_of(mode: DebateModeStrategy) -> tuple[str, ...]:
+    """Return the options that a mode declares for its own vote in debates without options; empty if it declares none.
+
+    A mode that does not inherit from `BaseModeStrategy` may leave out `vote_options`.
+    """
+    declared: object = getattr(mode, "vote_options", ())
+    return tuple(map(str, declared)) if isinstance(declared, tuple | list) else ()
 
 
 def diagram(mode: DebateModeStrategy, *, agents: int = 3, rounds: int = 2) -> str:
@@ -171,6 +181,9 @@ class BaseModeStrategy:
     """Numbers of agents that the mode supports."""
     has_own_vote: bool = False
     """Whether the mode includes a vote at the end. If so, there is no vote on motions."""
+    vote_options: tuple[str, ...] = ()
+    """Options of the mode's own vote in debates that have none; its ballots offer exactly these. A decision also names
+    those that got no vote. If empty, a decision knows only the options that got votes."""
     option_counts: range = range(2, 10_001)
     """Numbers of options that the mode supports, for debates with options."""
     takes_perspectives: bool = False
@@ -286,6 +299,17 @@ class BaseModeStrategy:
         By default, nothing changes.
         """
         return response
+
+    def report_aliases(self, config: DebateConfig, agents: Sequence[str]) -> Mapping[str, str]:
+        """Return the id of the agent behind each alias that agents use for an answer, such as `Answer 2`. Pure.
+
+        Reports then write the name of the agent after the alias. By default, there are no such aliases.
+
+        Args:
+            config: Configuration of the debate.
+            agents: Ids of the debaters, in the order of their seats.
+        """
+        return {}
 
     async def execute_round(
         self, agents: Sequence[Agent], context: DebateContext, toolkit: AgentToolkit | None = None

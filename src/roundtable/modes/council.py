@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
 from roundtable.modes.context import AnonymizationProcessor
-from roundtable.modes.delphi import shuffled_numbers
+from roundtable.modes.delphi import numbers_of, shuffled_numbers
 from roundtable.modes.shapes import Step, parallel, positions
 from roundtable.types import Note, RankingAnswer, Visible
-from roundtable.types.plan import CHAIR_STAGE
+from roundtable.types.plan import CHAIR_STAGE, REVIEWER_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.protocols import Agent
-    from roundtable.types import AnyTurn, DebateContext, Seat, Turn, TurnSpec
+    from roundtable.types import AnyTurn, DebateConfig, DebateContext, Seat, Turn, TurnSpec
 
 __all__ = ["CouncilMode", "mean_ranks"]
 
@@ -59,6 +59,10 @@ class CouncilMode(BaseModeStrategy):
     agent_counts: range = range(2, 101)
     role: str = "member"
 
+    def report_aliases(self, config: DebateConfig, agents: Sequence[str]) -> Mapping[str, str]:
+        """Return the member behind each numbered answer."""
+        return {f"Answer {number}": agent for agent, number in numbers_of(config.seed, config.topic, agents).items()}
+
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
         """Plan the answers, the rankings, and the turn of the chair."""
         chair = view.agents[:1] if self.stage_turns(view, _ANSWERS) else ()
@@ -85,7 +89,7 @@ class CouncilMode(BaseModeStrategy):
                         view,
                         seat,
                         sees,
-                        role="reviewer",
+                        role=REVIEWER_ROLE,
                         answer="ranking",
                         counts="inform",
                         options=names,

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from roundtable.modes.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import Step, Visibility, everything, flag, nothing, parallel, sequential
-from roundtable.types import BallotAnswer, Note, Persona
+from roundtable.scoring.swing import VoteSwing, vote_swing
+from roundtable.types import Note, Persona
+from roundtable.types.plan import FIRST_VOTE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.types import AnyTurn, DebateContext, Seat, TurnSpec, Visible
 
-__all__ = ["FIRST_VOTE", "LAST_VOTE", "SIDES", "OxfordMode", "OxfordSwing", "oxford_swing", "votes_by_agent"]
+__all__ = ["OxfordMode", "OxfordSwing", "oxford_swing"]
 
-FIRST_VOTE: Final = "vote-before"
-"""Stage of the vote before the first speech."""
-LAST_VOTE: Final = "vote-after"
-"""Stage of the vote that decides."""
-SIDES: Final = ("For", "Against")
-"""Options of the vote if the debate has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class OxfordSwing:
-    """How the votes changed between the first and the last vote."""
-
-    before: Mapping[str, int]
-    """Votes before the speeches, by option."""
-    after: Mapping[str, int]
-    """Votes after the speeches, by option."""
-    swing: Mapping[str, int]
-    """Votes gained or lost, by option."""
-    winners: tuple[str, ...]
-    """Options that gained the most votes; several on a tie, none if no option gained votes."""
+OxfordSwing = VoteSwing
+"""How the votes changed between the first and the last vote."""
 
 
 def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
@@ -49,32 +31,7 @@ def oxford_swing(turns: Sequence[AnyTurn]) -> OxfordSwing:
         >>> oxford_swing([]).winners
         ()
     """
-    before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
-    both = [agent_id for agent_id in before if agent_id in after]
-    first, last = Counter(before[agent_id] for agent_id in both), Counter(after[agent_id] for agent_id in both)
-    options = sorted({*first, *last} - {None}, key=str)
-    swing = {option: last[option] - first[option] for option in options if option is not None}
-    most = max(swing.values(), default=0)
-    return OxfordSwing(
-        before={option: first[option] for option in swing},
-        after={option: last[option] for option in swing},
-        swing=swing,
-        winners=tuple(option for option, gained in swing.items() if gained == most and most > 0),
-    )
-
-
-def votes_by_agent(turns: Iterable[AnyTurn], stage: str) -> dict[str, str | None]:
-    """Return what each agent voted for in a stage; `None` is an abstention, and agents without a ballot are left out.
-
-    Args:
-        turns: The turns of the debate.
-        stage: `FIRST_VOTE` or `LAST_VOTE`.
-    """
-    return {
-        turn.agent_id: turn.answer.choice
-        for turn in turns
-        if turn.stage == stage and turn.outcome == "answered" and isinstance(turn.answer, BallotAnswer)
-    }
+    return vote_swing(turns)
 
 
 class OxfordMode(RoleBasedModeStrategy):
@@ -97,6 +54,7 @@ class OxfordMode(RoleBasedModeStrategy):
     assigns_stances: bool = True
     agent_counts: range = range(2, 101)
     has_own_vote: bool = True
+    vote_options: tuple[str, ...] = VOTE_SIDES
     option_counts: range = range(2, 3)
     role: str = "proposition"
     options: ClassVar[Mapping[str, Callable[[str], object]]] = {"reask": flag}
@@ -119,9 +77,9 @@ class OxfordMode(RoleBasedModeStrategy):
         """Plan the speeches, with one vote before the first round and another at the end of the debate."""
         steps = sequential(view, lambda seat, sees: self._speech(view, seat, sees)) + self.reask_steps(view)
         if view.current_round == 1:
-            steps = self._vote(view, FIRST_VOTE, nothing, counts="inform") + steps
+            steps = self._vote(view, FIRST_VOTE_STAGE, nothing, counts="inform") + steps
         if view.current_round == view.total_rounds or view.ends:
-            steps += self._vote(view, LAST_VOTE, everything, counts="decide")
+            steps += self._vote(view, LAST_VOTE_STAGE, everything, counts="decide")
         return steps
 
     def _speech(self, view: DebateContext, seat: Seat, sees: tuple[Visible, ...]) -> TurnSpec:
@@ -132,6 +90,6 @@ class OxfordMode(RoleBasedModeStrategy):
         return self.ask_role(view, seat, sees, notes=(note,), stance=None, opening=not sees)
 
     def _vote(self, view: DebateContext, name: str, sees: Visibility, *, counts: str) -> tuple[Step, ...]:
-        options = view.options or SIDES
+        options = view.options or self.vote_options
         facts = {"role": "voter", "answer": "ballot", "counts": counts, "options": options, "tools": NO_TOOLS}
         return parallel(view, lambda seat, visible: self.ask(view, seat, visible, **facts), sees=sees, name=name)

@@ -130,6 +130,18 @@ class ModeRegistry:
             raise ConfigurationError(msg, hint="Write 'mode:option=value,option=value', each option once.") from error
         return _configure(self.registry.get(name), mode, settings)
 
+    def find_mode(self, mode: str) -> DebateModeStrategy | None:
+        """Return a mode as `get_mode` does; `None` if it is not known, or cannot be created with its options.
+
+        Example:
+            >>> ModeRegistry().find_mode("court") is None
+            True
+        """
+        try:
+            return self.get_mode(mode)
+        except Exception:  # noqa: BLE001  (a mode may be foreign code; `get_mode` raises the error)
+            return None
+
     def has_mode(self, mode: str) -> bool:
         """Check whether a mode is known."""
         return mode in self.registry or mode.partition(":")[0] in self.registry

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable._core.text import error_text
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.types import EndDebate, EndRound, Stage
-from roundtable.types.plan import BASELINE_STAGE, JUDGE_STAGE, MAX_STAGES, MODERATOR_STAGE, VOTE_STAGE
+from roundtable.types.plan import BASELINE_STAGE, JUDGE_STAGE, LAST_VOTE_STAGE, MAX_STAGES, MODERATOR_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,8 +25,6 @@ __all__ = ["RoundPlanner", "check_plan", "plan_with"]
 
 _BALLOTS: Final = frozenset({"ballot", "ranking", "approval", "scores"})
 _RESERVED: Final = frozenset({BASELINE_STAGE, VOTE_STAGE})
-_OXFORD_VOTE: Final = "vote-after"
-"""Stage of the deciding vote in Oxford debates. In older sessions, only this name shows that the vote decides."""
 
 
 class RoundPlanner:
@@ -122,7 +120,7 @@ def _check_ballots(mode: DebateModeStrategy, stage: Stage) -> None:
     if not turns or stage.name in {JUDGE_STAGE, MODERATOR_STAGE} or all(turn.motions for turn in turns):
         return
     counts = {turn.counts for turn in turns}
-    if stage.name in _RESERVED or (stage.name == _OXFORD_VOTE and counts != {"decide"}):
+    if stage.name in _RESERVED or (stage.name == LAST_VOTE_STAGE and counts != {"decide"}):
         problem, hint = "of ballots under a name that has another meaning", "Give the stage another name."
     elif None in counts or len(counts) > 1:
         problem = "of ballots without saying how they count"

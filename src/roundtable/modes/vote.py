@@ -14,8 +14,7 @@ from roundtable.modes.base import NO_TOOLS
 from roundtable.modes.context import NameMask
 from roundtable.modes.wrappers import WrappedMode
 from roundtable.scoring import find_rule
-from roundtable.scoring.camps import answers_by_turn
-from roundtable.scoring.motions import find_motions, option_motions
+from roundtable.scoring.motions import motions_of
 from roundtable.scoring.numbers import exact
 from roundtable.types import EndDebate, Note, Stage, TurnSpec
 from roundtable.types.debate import responses_of
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import BallotForm, ParameterValue, Rule
     from roundtable.scoring.motions import Motions
-    from roundtable.types import AgentResponse, AnswerKind, AnyTurn, DebateContext, Plan
+    from roundtable.types import AgentResponse, AnswerKind, DebateContext, Plan
 
-__all__ = ["VotedMode", "motions_of", "voting_orders", "with_vote"]
+__all__ = ["VotedMode", "voting_orders", "with_vote"]
 
 _MOST_LINE_CHARS: Final = 200
 _MOST_POSITION_CHARS: Final = 600
@@ -65,22 +64,6 @@ _KIND_BY_FORM: Final[Mapping[BallotForm, AnswerKind]] = {
     "approval": "approval",
     "scores": "scores",
 }
-
-
-def motions_of(
-    turns: Sequence[AnyTurn], options: Sequence[str] | None = None, earlier: Sequence[AnyTurn] = ()
-) -> Motions:
-    """Return the motions of a round: the options of the debate or, without options, the different answers.
-
-    Args:
-        turns: The turns of the round.
-        options: Options of the debate.
-        earlier: Turns of earlier rounds, to whose answers the answers of this round may refer.
-    """
-    responses = responses_of(turns)
-    if options is not None:
-        return option_motions(options, responses)
-    return find_motions(responses, answers_by_turn((*earlier, *turns)))
 
 
 def voting_orders(names: Sequence[str], voters: Sequence[str], seed: str) -> dict[str, tuple[str, ...]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from roundtable.modes.base import NO_TOOLS
+from roundtable.modes.base import NO_TOOLS, vote_options_of
 from roundtable.stages import as_shaper
 from roundtable.types import EndRound, Stage, TurnSpec, Visible
 from roundtable.types.plan import BASELINE_STAGE, EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from roundtable.protocols import Agent, DebateModeStrategy
-    from roundtable.types import AgentResponse, AnyTurn, DebateContext, Plan, Turn
+    from roundtable.types import AgentResponse, AnyTurn, DebateConfig, DebateContext, Plan, Turn
 
 __all__ = [
     "MODERATOR_CHOICES",
@@ -73,6 +73,11 @@ class WrappedMode:
         self.assigns_stances: bool = mode.assigns_stances
         self.has_own_vote: bool = getattr(mode, "has_own_vote", False) is True
 
+    @property
+    def vote_options(self) -> tuple[str, ...]:
+        """Options of the other mode's own vote in debates that have none."""
+        return vote_options_of(self.inner)
+
     def next_stage(self, view: DebateContext) -> Plan:
         """Return the plan of the other mode, which does not see the added stage."""
         return self.inner.next_stage(self.without_stage(view))
@@ -98,6 +103,12 @@ class WrappedMode:
         """Check a position in the same way as the other mode, except in the added stage."""
         shaper = as_shaper(self.inner)
         return response if shaper is None or self._is_added(context) else shaper.validate_response(response, context)
+
+    def report_aliases(self, config: DebateConfig, agents: Sequence[str]) -> Mapping[str, str]:
+        """Return the aliases of the other mode."""
+        aliases: Callable[[DebateConfig, Sequence[str]], Mapping[str, str]] | None
+        aliases = getattr(self.inner, "report_aliases", None)
+        return {} if aliases is None else aliases(config, agents)
 
     def _is_added(self, context: DebateContext) -> bool:
         return context.turn is not None and context.turn.prompt_id == self.prompt_id

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from roundtable.results.audit import AuditBasis, Counterfactual, DecisionAudit, NotTried
     from roundtable.results.debate_result import AnswerSource, DebateResult, answer_of
+    from roundtable.results.declarations import Declarations
     from roundtable.results.live import LiveView, show_live, show_live_async
     from roundtable.results.many import FailedDebate, Results
     from roundtable.results.reruns import RerunAudit, RerunOutcome
@@ -22,6 +23,7 @@ __all__ = [
     "Counterfactual",
     "DebateResult",
     "DecisionAudit",
+    "Declarations",
     "FailedDebate",
     "LiveView",
     "NotTried",
@@ -44,6 +46,7 @@ __getattr__, __dir__ = lazy_names(
         "Counterfactual": "audit",
         "DebateResult": "debate_result",
         "DecisionAudit": "audit",
+        "Declarations": "declarations",
         "FailedDebate": "many",
         "LiveView": "live",
         "NotTried": "audit",

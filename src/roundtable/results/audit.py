@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from roundtable import report
 from roundtable.analysis import ballots_of, cast_votes, check_rule, decide_record
-from roundtable.analysis.decision import check_stored_vote, decided_by_judges, own_vote_stage
+from roundtable.analysis.decision import check_stored_vote, decided_by_judges, own_vote_options, own_vote_stage
 from roundtable.analysis.findings import DebateFacts
 from roundtable.analysis.health import compare_known
 from roundtable.errors import ConfigurationError, SessionConflict
-from roundtable.modes.oxford import LAST_VOTE, SIDES
 from roundtable.results.audit_view import TOO_LARGE, audit_view
 from roundtable.scoring import find_rule, open_key, rule_registry
 from roundtable.scoring.camps import answers_by_turn
@@ -177,12 +176,15 @@ class DecisionAudit(Value):
         return report.render_within(audit_view(self), report.to_markdown)
 
 
-def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -> DecisionAudit:
+def audit_decision(
+    result: AuditedDebate, rules: Registry[Rule] | None = None, *, vote_options: Sequence[str] = ()
+) -> DecisionAudit:
     """Audit the decision of a debate; see `DebateResult.audit`.
 
     Args:
         result: The debate.
         rules: Registry in which rules are looked up; the built-in rules if omitted.
+        vote_options: Options of the mode's own vote in a debate without options.
 
     Raises:
         SessionConflict: There is no decision to audit, or a recount does not confirm the stored decision.
@@ -201,7 +203,7 @@ def audit_decision(result: AuditedDebate, rules: Registry[Rule] | None = None) -
     except ConfigurationError as error:
         hint = "Pass a registry that has the rule: result.audit(rules=...)."
         raise ConfigurationError(error.message, hint=hint, cause=error) from error
-    return _Audit(result, last, result.decision, rules).run()
+    return _Audit(result, last, result.decision, rules, vote_options).run()
 
 
 _Partition: TypeAlias = tuple[tuple[str, ...], ...]
@@ -253,12 +255,20 @@ class _Audit:
         last: The last complete round of the debate.
         decision: The decision of that round.
         rules: Registry of rules.
+        vote_options: Options of the mode's own vote in a debate without options.
     """
 
     def __init__(
-        self, result: AuditedDebate, last: RoundRecord, decision: Decision, rules: Registry[Rule] | None
+        self,
+        result: AuditedDebate,
+        last: RoundRecord,
+        decision: Decision,
+        rules: Registry[Rule] | None,
+        vote_options: Sequence[str],
     ) -> None:
-        self.result, self.last, self.decision, self.rules = result, last, decision, rules
+        self.result, self.last, self.decision = result, last, decision
+        self.rules, self.vote_options = rules, vote_options
+        self.decide = partial(decide_record, rules=rules, vote_options=vote_options)
         self.config: DebateConfig = result.config
         self.before = [debate_round for debate_round in result.rounds if debate_round.number < last.number]
         self.known = answers_by_turn(turn for debate_round in result.rounds for turn in debate_round.turns)
@@ -319,20 +329,13 @@ class _Audit:
         is_same: Callable[[Decision], bool | None] | None = None,
     ) -> _Outcome:
         """Count ballots for each way in which answers may say the same, until the outcome is known to be uncertain."""
-        compare = is_same or self._is_same
+        compare, rounds = is_same or self._is_same, self.before if before is None else before
+        decide = partial(self.decide, before=rounds, tie=tie, by_confidence=by_confidence)
         first: Decision | None = None
         winners: set[str | None] = set()
         verdicts: set[bool | None] = set()
         for consensus in self._readings(ballots):
-            decision = decide_record(
-                ballots.record,
-                consensus,
-                config or self.config,
-                self.rules,
-                self.before if before is None else before,
-                tie=tie,
-                by_confidence=by_confidence,
-            )
+            decision = decide(ballots.record, consensus, config or self.config)
             first = first or decision
             winners.add(decision.winner)
             verdicts.add(compare(decision))
@@ -359,7 +362,7 @@ class _Audit:
         """
         if self.decision.winner is not None:
             return False
-        return self._is_same(decide_record(self.last, self.last.consensus, self.config, self.rules, self.before))
+        return self._is_same(self.decide(self.last, self.last.consensus, self.config, before=self.before))
 
     def _readings(self, ballots: _Ballots) -> Iterator[AnyConsensus | None]:
         if not ballots.is_open:
@@ -463,8 +466,8 @@ class _Audit:
             return tuple(motion.name for motion in self.decision.vote.motions)
         if self.ballots.is_open:
             return tuple(dict.fromkeys(camp for camp in self.ballots.camps if camp is not None))
-        if self.config.options is not None or self.own_stage == LAST_VOTE:
-            return self.config.options or SIDES
+        if (options := self.config.options or own_vote_options(self.last, self.vote_options)) is not None:
+            return options
         votes = cast_votes(self.last, self.last.consensus, options=False)
         return tuple(dict.fromkeys(vote.vote for vote in votes if vote.vote is not None))
 

@@ -29,6 +29,7 @@ from roundtable.analysis import (
 from roundtable.analysis.decision import decided_by_judges, is_unread, own_vote
 from roundtable.record import team_outcome
 from roundtable.record.chain import ChainHead
+from roundtable.results.declarations import Declarations, declarations_of, score_meaning_of
 from roundtable.results.rows import TURN_COLUMNS, frame_of, turn_row
 from roundtable.results.view import view_of
 from roundtable.types import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from roundtable.analysis.arguments import ArgumentGraph
     from roundtable.analysis.findings import Vote
     from roundtable.analysis.movement import OpinionFlow
+    from roundtable.protocols import DebateModeStrategy
     from roundtable.results.audit import DecisionAudit
     from roundtable.results.evidence import EvidenceReport
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
@@ -197,6 +199,19 @@ class DebateResult(Value):
         return None if self.config.team else build_response(self)
 
     @property
+    def declared(self) -> Declarations:
+        """What the mode and the rule of the debate declare for reports.
+
+        This is not part of the JSON. A result that is read from JSON knows only the built-in modes and rules.
+        """
+        return self._declared
+
+    @cached_property
+    def _declared(self) -> Declarations:
+        # The underscore keeps it out of `dict(result)`, which has the fields.
+        return declarations_of(self.config, [agent.id for agent in self.agents], self.decision)
+
+    @property
     def waits(self) -> tuple[ProviderWait, ...]:
         """Waits of complete rounds for providers, in seconds each, oldest first; see `Roundtable.debate_many`."""
         return tuple(wait for debate_round in self.rounds for wait in debate_round.waits)
@@ -236,13 +251,28 @@ class DebateResult(Value):
             return f"none ({self.independent_agreement_reason})"
         return measured.level_in_words
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields changed, as `Value.model_copy` does; it keeps `declared`."""
+        copied = super().model_copy(update=update, deep=deep)
+        vars(copied)["_declared"] = self._declared
+        return copied
+
     @classmethod
-    def from_record(cls, record: DebateRecord, thresholds: ResponseSettings | None = None) -> Self:
+    def from_record(
+        cls,
+        record: DebateRecord,
+        thresholds: ResponseSettings | None = None,
+        *,
+        mode: DebateModeStrategy | None = None,
+        rules: Registry[Rule] | None = None,
+    ) -> Self:
         """Build the result of a stored session; a pure function.
 
         Args:
             record: The session.
             thresholds: Thresholds of the four-layer response; the defaults if omitted.
+            mode: The mode, for what it declares for reports; the built-in mode of that name if omitted.
+            rules: Registry in which the rule is looked up for the same purpose; the built-in rules if omitted.
         """
         config = record.session.config
         last = last_complete(record.rounds)
@@ -283,6 +313,9 @@ class DebateResult(Value):
         )
         if thresholds is not None and thresholds != ResponseSettings() and not config.team:
             vars(result)["response"] = build_response(result, thresholds)
+        if mode is not None or rules is not None:
+            agents = [agent.id for agent in result.agents]
+            vars(result)["_declared"] = declarations_of(config, agents, decision, mode=mode, rules=rules)
         return result
 
     @property
@@ -358,7 +391,7 @@ class DebateResult(Value):
         """
         from roundtable.results.audit import audit_decision
 
-        return audit_decision(self, rules)
+        return audit_decision(self, rules, vote_options=self.declared.vote_options)
 
     def opinion_flow(self) -> OpinionFlow | None:
         """Return who held which answer in each complete round, and who moved; `None` if sides were assigned.
@@ -577,10 +610,18 @@ def _view_reader(kind: type[DebateResult], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(kind.model_computed_fields[name].return_type)
 
 
-def with_decision(result: DebateResult, **changes: object) -> DebateResult:
-    """Return a result with another decision, and baselines compared with this decision; other views do not change."""
+def with_decision(result: DebateResult, *, rules: Registry[Rule] | None = None, **changes: object) -> DebateResult:
+    """Return a result with another decision, and baselines compared with this decision; other views do not change.
+
+    Args:
+        result: The result.
+        rules: Registry in which the rule of the decision is looked up; the built-in rules if omitted.
+        **changes: The fields that change.
+    """
     changed = result.model_copy(update={**changes})
-    vars(changed).update(health=result.health, response=result.response)
+    score = score_meaning_of(changed.decision, changed.config.decide, rules)
+    declared = result.declared._replace(score=score)
+    vars(changed).update(health=result.health, response=result.response, _declared=declared)
     vars(changed).pop("baselines", None)
     return changed
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable._core.words import amount, counted, listing
 from roundtable.analysis.decision import decided_by_judges, own_vote_stage, unread_turns
-from roundtable.modes.oxford import FIRST_VOTE, LAST_VOTE, oxford_swing, votes_by_agent
 from roundtable.report import PairTable
 from roundtable.report.view import short_name
-from roundtable.scoring import Approval, first_places
+from roundtable.scoring import VOTES, Approval, first_places
 from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
+from roundtable.scoring.swing import first_votes, last_votes, vote_swing
 from roundtable.scoring.unread import unread_in_words as names_of_unread
 from roundtable.types.debate import last_complete, status_in_words
 from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from roundtable.analysis.movement import OpinionFlow
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, Decision, RoundRecord
+    from roundtable.types import AgentResponse, RoundRecord
 
 __all__ = [
-    "COUNTED",
     "advice_in_words",
     "agent_names",
     "answer_note",
@@ -35,7 +34,6 @@ __all__ = [
     "interim_mark",
     "is_stopped",
     "missing_agents",
-    "share_of_score",
     "swing_in_words",
     "synthesis_parts",
     "unread_in_words",
@@ -45,34 +43,6 @@ _ANSWER_CHARS: Final = 60
 """Maximum length of an answer within a line of findings."""
 _MOST_NAMED: Final = 5
 """Maximum number of agents that a line of findings names."""
-
-COUNTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator"), "its votes"),
-    **dict.fromkeys(("confidence-weighted", "reconcile"), "its votes, weighted by confidence"),
-    "log-odds": "its log-odds, from the accuracy of its voters",
-    **dict.fromkeys(("linear-pool", "log-pool", "soft-vote"), "its pooled probability"),
-    "surprisingly-popular": "its share of votes minus the share predicted for it",
-    "free-mad": "its trajectory score for each supporter",
-    **dict.fromkeys(("judge", "judge-panel"), "votes of judges for it"),
-    "approval": "its approvals",
-    "score": "the mean or the sum of its grades",
-    "median": "its lower median grade",
-    "star": "the sum of its grades, which selects the two options of the final comparison",
-    **dict.fromkeys(("cumulative", "borda", "dowdall"), "its points"),
-    "copeland": "its wins minus its losses in comparisons of two options",
-    **dict.fromkeys(("irv", "coombs"), "its votes in the last count that included it"),
-    "kemeny-young": "the pairwise preferences that agree with the best ranking in which it comes first",
-    **dict.fromkeys(("condorcet", "schulze", "ranked-pairs"), ""),
-}
-"""Meaning of an option's score under each rule; empty if the rule compares pairs and has no score for an option."""
-
-_SPLIT: Final = frozenset(
-    {"plurality", "majority", "supermajority", "unanimity", "hybrid", "random-dictator", "confidence-weighted"}
-    | {"reconcile", "judge", "judge-panel", "cumulative", "borda", "dowdall", "irv", "coombs"}
-)
-"""Rules that divide votes or points among the options."""
-_POOLS: Final = frozenset({"linear-pool", "log-pool", "soft-vote"})
-"""Rules whose scores are probabilities."""
 
 _SOURCES: Final = {
     "option": "the rule, over the options chosen",
@@ -95,23 +65,6 @@ _NO_VOTE: Final[Mapping[_NoVote, tuple[str, str]]] = {
     "unread": ("could not be read", "could not be read"),
     "failed": ("did not vote", "did not vote"),
 }
-
-
-def share_of_score(decision: Decision, score: float) -> float | None:
-    """Return which share of all votes, points or voters a score is; `None` if the rule's scores are not such a share.
-
-    Example:
-        >>> from roundtable import decide
-        >>> decision = decide(["Tea", "Tea", "Milk"])
-        >>> [round(share_of_score(decision, score) or 0, 2) for score in decision.scores.values()]
-        [0.33, 0.67]
-    """
-    if decision.rule in _POOLS:
-        return min(max(score, 0.0), 1.0)
-    whole = {"approval": float(decision.cast)}.get(decision.rule, 0.0)
-    if decision.rule in _SPLIT:
-        whole = sum(max(each, 0.0) for each in decision.scores.values())
-    return min(max(score, 0.0) / whole, 1.0) if whole else None
 
 
 def agent_names(result: DebateResult, agents: Iterable[str]) -> tuple[str, ...]:
@@ -159,7 +112,7 @@ def unread_in_words(result: DebateResult) -> str:
     if decision is not None and decision.withheld is not None and is_cause:
         votes = len(decision.voters) - len(decision.abstained) - len(decision.invalid)
         score = decision.scores.get(decision.withheld, 0)
-        share = f", with {score:g} of {counted(votes, 'vote')}," if COUNTED.get(decision.rule) == "its votes" else ""
+        share = f", with {score:g} of {counted(votes, 'vote')}," if result.declared.score == VOTES else ""
         so = f", so that {_short(decision.withheld)}{share} is not the answer"
     return f"{counted(len(turns), 'answer')} could not be read: {listing(names)}{so}."
 
@@ -286,7 +239,7 @@ def _sides(record: RoundRecord) -> str:
 
 def _changed_votes_text(result: DebateResult) -> str:
     turns = [turn for record in result.rounds for turn in record.turns]
-    before, after = votes_by_agent(turns, FIRST_VOTE), votes_by_agent(turns, LAST_VOTE)
+    before, after = first_votes(turns), last_votes(turns)
     changed = (
         f"{name} changed from {before[agent] or 'an abstention'} to {after[agent] or 'an abstention'}"
         for agent, name in zip(before, agent_names(result, before), strict=True)
@@ -301,7 +254,7 @@ def _short(text: str) -> str:
 
 def swing_in_words(result: DebateResult) -> str:
     """Return how votes moved from the first vote to the last; empty if the mode does not have both votes."""
-    swing = oxford_swing([turn for round_record in result.rounds for turn in round_record.turns])
+    swing = vote_swing([turn for round_record in result.rounds for turn in round_record.turns])
     if not swing.swing:
         return ""
     gained = ", ".join(f"{option} {votes:+d}" for option, votes in swing.swing.items())
@@ -374,7 +327,7 @@ def head_to_head(result: DebateResult) -> PairTable | None:
     decision = result.decision
     if decision is None or len(decision.pairwise) < 2:
         return None
-    if decision.vote is None and COUNTED.get(decision.rule) != "":
+    if decision.vote is None and result.declared.score.words:
         return None
     pairs = decision.pairwise
     ranked = sorted(pairs, key=lambda name: -decision.scores.get(name, 0))

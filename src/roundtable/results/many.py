@@ -334,13 +334,14 @@ def _decide_again(result: DebateResult, rule: str, rules: Registry[Rule] | None)
     config = result.config.model_copy(update={"decide": rule})
     last = last_complete(result.rounds)
     if last is None:
-        return with_decision(result, config=config)
+        return with_decision(result, rules=rules, config=config)
     before = [debate_round for debate_round in result.rounds if debate_round.number < last.number]
-    decision = decide_record(last, last.consensus, config, rules, before)
+    options = result.declared.vote_options
+    decision = decide_record(last, last.consensus, config, rules, before, vote_options=options)
     redecided = last.model_copy(update={"decision": decision})
     rounds = tuple(redecided if round_record is last else round_record for round_record in result.rounds)
     answer = _answer_fields(result, redecided, decision, config)
-    return with_decision(result, config=config, rounds=rounds, **answer)
+    return with_decision(result, rules=rules, config=config, rounds=rounds, **answer)
 
 
 def _vote_kinds(result: DebateResult) -> set[str]:

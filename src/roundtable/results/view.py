@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from roundtable._core.words import counted
 from roundtable.analysis import cast_votes, dissenting_votes
 from roundtable.modes import answers_by_name
-from roundtable.modes.delphi import numbers_of
 from roundtable.report import (
     CampView,
     ChangeView,
@@ -33,7 +32,6 @@ from roundtable.report import (
 from roundtable.report.view import short_name
 from roundtable.results.claims_view import arguments_view, claims_in_words
 from roundtable.results.findings import (
-    COUNTED,
     advice_in_words,
     agent_names,
     answer_note,
@@ -43,7 +41,6 @@ from roundtable.results.findings import (
     interim_mark,
     is_stopped,
     missing_agents,
-    share_of_score,
     swing_in_words,
     synthesis_parts,
     unread_in_words,
@@ -65,7 +62,6 @@ if TYPE_CHECKING:
         AgentResponse,
         AnyConsensus,
         AnyTurn,
-        DebateConfig,
         Reading,
         RosterEntry,
         RoundRecord,
@@ -73,7 +69,7 @@ if TYPE_CHECKING:
         Usage,
     )
 
-__all__ = ["Movement", "movement_of", "numbered_answers", "view_of", "with_names"]
+__all__ = ["Movement", "movement_of", "view_of", "with_names"]
 
 _MOST_MOVES: Final = 6
 _FLOW_CHARS: Final = 40
@@ -84,8 +80,6 @@ _READ_CHARS: Final = 60
 _MOST_CANDIDATES: Final = 4
 _PLAIN_RULES: Final = frozenset({"option", "whole", "form"})
 """Rules for an answer that is nothing but the option or the text itself, which need no explanation."""
-
-_NUMBERED: Final = re.compile(r"\bAnswer [0-9]{1,3}\b")
 
 _STATES: Final = {
     "partial": "not finished",
@@ -241,21 +235,12 @@ def _flow_cell(opinion: Opinion | None) -> FlowCell:
     return FlowCell(camp=opinion.camp, confidence=opinion.confidence, moved=moved)
 
 
-def numbered_answers(config: DebateConfig, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the author of each answer that a council saw by number, such as `Answer 2`; empty for other modes.
+def with_names(text: str, numbered: Mapping[str, str]) -> str:
+    """Return the text with the author's name after each alias of an answer.
 
     Args:
-        config: Configuration of the debate.
-        names: Names of the agents by id, in the order of the agents.
-    """
-    if config.mode != "council":
-        return {}
-    numbers = numbers_of(config.seed, config.topic, tuple(names))
-    return {f"Answer {numbers[agent]}": name for agent, name in names.items()}
-
-
-def with_names(text: str, numbered: Mapping[str, str]) -> str:
-    """Return the text with the author's name after each known number of an answer.
+        text: The text.
+        numbered: Names of the authors by alias.
 
     Example:
         >>> with_names("Answer 2 > Answer 3", {"Answer 2": "Bo"})
@@ -263,12 +248,9 @@ def with_names(text: str, numbered: Mapping[str, str]) -> str:
     """
     if not numbered:
         return text
-
-    def named(match: re.Match[str]) -> str:
-        name = numbered.get(match.group())
-        return match.group() if name is None else f"{match.group()} ({name})"
-
-    return _NUMBERED.sub(named, text)
+    longest_first = sorted(numbered, key=len, reverse=True)
+    aliases = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    return aliases.sub(lambda match: f"{match.group()} ({numbered[match.group()]})", text)
 
 
 def view_of(result: DebateResult, checked: EvidenceReport | None = None, *, rounds: bool = True) -> ReportView:
@@ -285,7 +267,8 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None, *, roun
     opinions = None if result.team is not None else result.opinion_flow()
     movement, story = movement_of(result, opinions), how_it_came_about(result, opinions)
     flow = movement.flow_view()
-    numbered = numbered_answers(result.config, _agents(result))
+    names = _agents(result)
+    numbered = {alias: names[agent] for alias, agent in result.declared.aliases.items()}
     round_views = tuple(
         _RoundReader(result, record, seats, movement, numbered).view() for record in (result.rounds if rounds else ())
     )
@@ -309,7 +292,7 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None, *, roun
         seats=tuple(agent.name for agent in result.agents),
         rule=_decision_line(result),
         options=_options(result),
-        counted=_score_meaning(result),
+        counted="" if result.decision is None else result.declared.score.words,
         swing=swing_in_words(result),
         flow=flow,
         camps=movement.camps(result.answer, _key_points(result)),
@@ -389,16 +372,11 @@ def _decision_line(result: DebateResult) -> str:
     return "" if decision is None else f"{interim_mark(result)}{decision.rule}: {decision.why}"
 
 
-def _score_meaning(result: DebateResult) -> str:
-    """Return the meaning of the options' scores; an empty text if scores are not shown."""
-    return "" if result.decision is None else COUNTED.get(result.decision.rule, "its score by this rule")
-
-
 def _options(result: DebateResult) -> tuple[OptionView, ...]:
     decision = result.decision
     if decision is None:
         return ()
-    counted = _score_meaning(result)
+    meaning = result.declared.score
     leading = {*decision.winners, *decision.tied}
     motions = decision.vote.motions if decision.vote is not None and result.config.options is None else ()
     given_by = {motion.name: agent_names(result, motion.agents) for motion in motions}
@@ -406,8 +384,8 @@ def _options(result: DebateResult) -> tuple[OptionView, ...]:
     return tuple(
         OptionView(
             name=name,
-            score=f"{score:g}" if counted else "",
-            share=share_of_score(decision, score),
+            score=f"{score:g}" if meaning.words else "",
+            share=meaning.share(score, decision.scores, cast=decision.cast),
             won=name in leading,
             backers=tuple(cast.agent_name for cast in _votes(result) if cast.vote == name),
             given_by=given_by.get(name, ()),
@@ -569,7 +547,7 @@ class _RoundReader:
         record: The round.
         seats: Position of each agent in the order of agents.
         movement: The camps and moves of the debate.
-        numbered: Author of each answer, by the number under which members of a council see it.
+        numbered: Author of each answer, by the alias that the agents use for it.
     """
 
     def __init__(

@@ -41,7 +41,16 @@ if TYPE_CHECKING:
     from roundtable.scoring.normalisation import Normalise, casefold, normalise, normaliser
     from roundtable.scoring.numbers import Figure, Measure, Number, exact, share
     from roundtable.scoring.open_answers import ABSTAIN, is_abstention, open_key
-    from roundtable.scoring.outcome import BallotForm, Judges, Outcome, Parameters, ParameterValue, Rule
+    from roundtable.scoring.outcome import (
+        VOTES,
+        BallotForm,
+        Judges,
+        Outcome,
+        Parameters,
+        ParameterValue,
+        Rule,
+        ScoreMeaning,
+    )
     from roundtable.scoring.rules import BUILTIN_RULES, find_rule, rule_registry
     from roundtable.scoring.rules.choice import leading, standing, tally_first_places
     from roundtable.scoring.rules.ranked import kemeny_scores, schulze_paths, schulze_winners
@@ -49,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSTAIN",
     "BUILTIN_RULES",
+    "VOTES",
     "Abstention",
     "Approval",
     "Ballot",
@@ -80,6 +90,7 @@ __all__ = [
     "Roll",
     "Rule",
     "Said",
+    "ScoreMeaning",
     "Scores",
     "TieRule",
     "Trajectory",
@@ -172,6 +183,8 @@ _HOMES = {
     "ParameterValue": "outcome",
     "Parameters": "outcome",
     "Rule": "outcome",
+    "ScoreMeaning": "outcome",
+    "VOTES": "outcome",
     "BUILTIN_RULES": "rules",
     "find_rule": "rules",
     "rule_registry": "rules",

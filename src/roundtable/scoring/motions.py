@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 from roundtable._core.words import amount, counted, listing, shortened
 from roundtable.scoring.ballot_forms import ballot_from_answer, first_places, order
 from roundtable.scoring.ballots import Abstention, Approval, Choice, Ranking, Scores
-from roundtable.scoring.camps import answer_names, find_round_camps
+from roundtable.scoring.camps import answer_names, answers_by_turn, find_round_camps
 from roundtable.scoring.decision import decide
 from roundtable.scoring.numbers import LARGEST, exact
 from roundtable.scoring.pairwise import cycle
 from roundtable.types import AgentResponse, Motion, PlanAnswer, TextAnswer, VoteReport
+from roundtable.types.debate import responses_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,9 +30,18 @@ if TYPE_CHECKING:
     from roundtable._core.registry import Registry
     from roundtable.scoring.decision import TieRule
     from roundtable.scoring.outcome import Rule
-    from roundtable.types import Answer, Decision, TurnKey
+    from roundtable.types import Answer, AnyTurn, Decision, TurnKey
 
-__all__ = ["MOST_MOTIONS", "MotionVote", "Motions", "count_vote", "find_motions", "option_motions", "vote_in"]
+__all__ = [
+    "MOST_MOTIONS",
+    "MotionVote",
+    "Motions",
+    "count_vote",
+    "find_motions",
+    "motions_of",
+    "option_motions",
+    "vote_in",
+]
 
 MOST_MOTIONS: Final = 9
 """Maximum motions of a vote on open answers; people and models find it hard to rank more."""
@@ -69,6 +79,22 @@ class MotionVote(NamedTuple):
     """The agent's ballot, with names of motions."""
     same: tuple[tuple[str, ...], ...] = ()
     """Groups of motions that are the same according to the agent."""
+
+
+def motions_of(
+    turns: Sequence[AnyTurn], options: Sequence[str] | None = None, earlier: Sequence[AnyTurn] = ()
+) -> Motions:
+    """Return the motions of a round: the options of the debate or, without options, the different answers.
+
+    Args:
+        turns: The turns of the round.
+        options: Options of the debate.
+        earlier: Turns of earlier rounds, to whose answers the answers of this round may refer.
+    """
+    responses = responses_of(turns)
+    if options is not None:
+        return option_motions(options, responses)
+    return find_motions(responses, answers_by_turn((*earlier, *turns)))
 
 
 def find_motions(responses: Sequence[AgentResponse], earlier: Mapping[TurnKey, AgentResponse] | None = None) -> Motions:

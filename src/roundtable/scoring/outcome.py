@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from roundtable.errors import ConfigurationError
 from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.numbers import Figure, Number, exact, share, whole
 from roundtable.types import JsonValue
 
-__all__ = ["BallotForm", "Judges", "Outcome", "ParameterValue", "Parameters", "Rule"]
+__all__ = [
+    "NO_SCORES",
+    "POINTS",
+    "VOTES",
+    "BallotForm",
+    "Judges",
+    "Outcome",
+    "ParameterValue",
+    "Parameters",
+    "Rule",
+    "ScoreMeaning",
+]
 
 BallotForm: TypeAlias = Literal["choice", "ranking", "approval", "scores"]
 """What a rule asks a voter for: one option, a ranking, the options that the voter approves of, or a number for each
@@ -161,6 +172,46 @@ class Judges:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreMeaning:
+    """What the score of an option is under a rule, for reports.
+
+    Example:
+        >>> points = ScoreMeaning("its points", share_of="scores")
+        >>> points.share(2, {"tea": 2, "milk": 6}, cast=4)
+        0.25
+    """
+
+    words: str = "its score by this rule"
+    """The score in a few words; the option is "it", as in `"its votes"`. If empty, the rule has no score for a single
+    option: reports show comparisons of two options instead of scores."""
+    share_of: Literal["scores", "ballots", "one"] | None = None
+    """What a score is a share of, so that reports can draw it as a bar: the sum of all `"scores"`, the number of
+    `"ballots"` that counted, or `"one"`, if the score is such a share itself. `None` if scores are no shares."""
+
+    def share(self, score: float, scores: Mapping[str, float], *, cast: int) -> float | None:
+        """Return the share in [0, 1] that a score is; `None` if scores are no shares, or the whole is 0.
+
+        Args:
+            score: The score.
+            scores: The scores of all options.
+            cast: Number of ballots that counted.
+        """
+        if self.share_of is None:
+            return None
+        totals = {"scores": sum(max(each, 0.0) for each in scores.values()), "ballots": float(cast), "one": 1.0}
+        total = totals[self.share_of]
+        return min(max(score, 0.0) / total, 1.0) if total else None
+
+
+VOTES: Final = ScoreMeaning("its votes", share_of="scores")
+"""Meaning of scores that are numbers of votes."""
+POINTS: Final = ScoreMeaning("its points", share_of="scores")
+"""Meaning of scores that are numbers of points."""
+NO_SCORES: Final = ScoreMeaning("")
+"""Meaning for rules that compare pairs of options and have no score for a single one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A decision rule: a name and a pure function from votes to an outcome.
 
@@ -193,8 +244,13 @@ class Rule:
     judges: Judges | None = None
     """The judges whose votes the rule counts in a debate; `None` if it counts what the debaters say. Judges vote for
     one option, so `form` must be `"choice"`."""
+    score_meaning: ScoreMeaning = ScoreMeaning()
+    """What the score of an option is; reports show these words beside the scores."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.score_meaning, ScoreMeaning):
+            msg = f"the rule {self.name!r} has score_meaning={self.score_meaning!r}, which is not a ScoreMeaning"
+            raise ConfigurationError(msg, hint="Write ScoreMeaning('its votes', share_of='scores'), for example.")
         if self.judges is not None and self.form != "choice":
             msg = f"the rule {self.name!r} needs judges, who vote for one option, but has form={self.form!r}"
             raise ConfigurationError(msg, hint="Leave form out, or leave judges out.")

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
+from roundtable.modes.base import vote_options_of
 from roundtable.modes.rounds import RoundPlanner, check_plan
 from roundtable.stages import restrict_view
 from roundtable.testing.clocks import same_at_any_time
@@ -555,13 +556,20 @@ class ModeSuite(Suite):
     @_LAW
     @given(data=st.data())
     def test_ballots_say_how_they_count(self, mode: DebateModeStrategy, data: st.DataObject) -> None:
-        """`TurnSpec.counts` says whether a stage of ballots decides; a mode with a deciding stage has its own vote."""
+        """`TurnSpec.counts` says whether a stage of ballots decides; a mode with a deciding stage has its own vote.
+
+        If the mode declares `vote_options`, the ballots that decide a debate without options offer exactly these.
+        """
         played = self._draw_debate(data, mode)
-        for _, stage in played.stages:
+        for view, stage in played.stages:
             check_plan(mode, stage, ())
             if any(spec.counts == "decide" for spec in stage.turns):
                 assert getattr(mode, "has_own_vote", False) is True, (
                     f"the stage {stage.name!r} decides the debate; set has_own_vote = True to run no other vote"
+                )
+                declared = () if view.options else vote_options_of(mode)
+                assert not declared or all(spec.options == declared for spec in stage.turns), (
+                    f"the ballots of the stage {stage.name!r} do not offer the declared vote_options {declared!r}"
                 )
 
     def test_ballots_are_secret(self, mode: DebateModeStrategy) -> None:

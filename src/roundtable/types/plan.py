@@ -14,9 +14,13 @@ __all__ = [
     "BASELINE_STAGE",
     "CHAIR_STAGE",
     "EXTERNAL",
+    "FIRST_VOTE_STAGE",
     "JUDGE_STAGE",
+    "LAST_VOTE_STAGE",
     "MAX_STAGES",
     "MODERATOR_STAGE",
+    "REVIEWER_ROLE",
+    "VOTE_SIDES",
     "VOTE_STAGE",
     "ContextPolicy",
     "EndDebate",
@@ -48,6 +52,20 @@ mode uses more than two separate stages per agent in a round."""
 
 CHAIR_STAGE: Final = "chair"
 """Stage of the chair's conclusion: the answer of the round, which does not count as a position."""
+
+FIRST_VOTE_STAGE: Final = "vote-before"
+"""Stage of a vote before the first speech that only informs, in a mode that ends in its own vote. Reports compare the
+two votes of each agent."""
+
+LAST_VOTE_STAGE: Final = "vote-after"
+"""Stage of the vote that decides in Oxford debates. In sessions that were stored before turns had `decides`, only this
+name shows that the vote decides; a mode may give the stage another name."""
+
+VOTE_SIDES: Final = ("For", "Against")
+"""Options of the vote in `LAST_VOTE_STAGE` if the debate has none, and its mode is not known."""
+
+REVIEWER_ROLE: Final = "reviewer"
+"""Role of an agent that ranks the answers of others for a chair; its ranking is not listed among the ballots."""
 
 EXTERNAL: Final = "external"
 """Stage of positions from outside the debate; also the provider of agents that have only such positions."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from roundtable._core.words import amount, percent
 from roundtable.scoring.ballot_forms import FirstPlaces, first_places
 from roundtable.scoring.electorate import Electorate, Profile, Roll, Weight
-from roundtable.scoring.outcome import Outcome, Parameters, Rule
+from roundtable.scoring.outcome import VOTES, Outcome, Parameters, Rule
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparisonT
@@ -144,13 +144,19 @@ def _random_dictator(ballots: Electorate, parameters: Parameters) -> Outcome:
 
 
 CHOICE_RULES = (
-    Rule("plurality", _plurality, "most first places"),
+    Rule(
+        "plurality",
+        _plurality,
+        "most first places",
+        score_meaning=VOTES,
+    ),
     Rule(
         "majority",
         _majority,
         "more than half of the first places",
         {"of": "cast"},
         ("simple-majority", "strict-majority"),
+        score_meaning=VOTES,
     ),
     Rule(
         "supermajority",
@@ -158,14 +164,23 @@ CHOICE_RULES = (
         "at least a share q of the first places",
         {"q": TWO_THIRDS, "of": "cast"},
         ("qualified-majority",),
+        score_meaning=VOTES,
     ),
-    Rule("unanimity", _unanimity, "all first places", {"of": "cast"}, ("unanimous", "consensus")),
+    Rule(
+        "unanimity",
+        _unanimity,
+        "all first places",
+        {"of": "cast"},
+        ("unanimous", "consensus"),
+        score_meaning=VOTES,
+    ),
     Rule(
         "hybrid",
         _hybrid,
         "unanimity in the first turns or with few voters, else a supermajority q",
         {"turn": 1, "turns": 5, "small": 3, "q": Fraction(3, 4), "of": "cast"},
         ("hybrid-majority",),
+        score_meaning=VOTES,
     ),
     Rule(
         "random-dictator",
@@ -173,6 +188,7 @@ CHOICE_RULES = (
         "the first place of a ballot drawn at random, a baseline",
         {"seed": 0},
         ("lottery", "random-ballot"),
+        score_meaning=VOTES,
     ),
 )
 """Rules on first places."""

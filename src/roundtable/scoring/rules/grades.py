@@ -14,7 +14,7 @@ from roundtable.errors import ConfigurationError
 from roundtable.scoring.ballot_forms import Grades, approvals, grades, points
 from roundtable.scoring.ballots import Ballot
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
-from roundtable.scoring.outcome import Outcome, Parameters, Rule
+from roundtable.scoring.outcome import POINTS, Outcome, Parameters, Rule, ScoreMeaning
 from roundtable.scoring.rules.choice import HALF, highest, leading, standing
 
 __all__ = ["GRADE_RULES"]
@@ -203,6 +203,7 @@ GRADE_RULES = (
         _approval,
         "most approvals",
         form="approval",
+        score_meaning=ScoreMeaning("its approvals", share_of="ballots"),
     ),
     Rule(
         "score",
@@ -211,6 +212,7 @@ GRADE_RULES = (
         {**SCALE, "by": "mean"},
         ("range", "mean"),
         form="scores",
+        score_meaning=ScoreMeaning("the mean or the sum of its grades"),
     ),
     Rule(
         "median",
@@ -219,6 +221,7 @@ GRADE_RULES = (
         SCALE,
         ("majority-judgment", "majority-judgement"),
         form="scores",
+        score_meaning=ScoreMeaning("its lower median grade"),
     ),
     Rule(
         "star",
@@ -226,6 +229,7 @@ GRADE_RULES = (
         "the two highest totals of grades, then head to head",
         SCALE,
         form="scores",
+        score_meaning=ScoreMeaning("the sum of its grades, which selects the two options of the final comparison"),
     ),
     Rule(
         "cumulative",
@@ -233,6 +237,7 @@ GRADE_RULES = (
         "most points, when each voter has the same number to spend",
         {"points": 10, "spend": "at-most"},
         ("points",),
+        score_meaning=POINTS,
     ),
 )
 """Rules on grades, approvals and points."""

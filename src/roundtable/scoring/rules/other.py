@@ -10,7 +10,7 @@ from roundtable._core.words import amount
 from roundtable.scoring.ballot_forms import FirstPlaces, Grades, in_order, is_abstention, shares
 from roundtable.scoring.ballots import Ballot, Choice, Prediction, Trajectory, Verdict
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight
-from roundtable.scoring.outcome import Judges, Outcome, Parameters, Rule
+from roundtable.scoring.outcome import Judges, Outcome, Parameters, Rule, ScoreMeaning
 from roundtable.scoring.rules.choice import HALF, share_of, tally_first_places, threshold_outcome
 
 __all__ = ["OTHER_RULES"]
@@ -133,12 +133,14 @@ def _panel(ballots: Electorate, parameters: Parameters) -> Outcome:
 
 
 RECUSAL = {"recuse": "vote"}
+_VERDICTS = ScoreMeaning("votes of judges for it", share_of="scores")
 
 OTHER_RULES = (
     Rule(
         "surprisingly-popular",
         _surprisingly_popular,
         "the choice whose share of votes exceeds its predicted share the most",
+        score_meaning=ScoreMeaning("its share of votes minus the share predicted for it"),
     ),
     Rule(
         "free-mad",
@@ -146,6 +148,7 @@ OTHER_RULES = (
         "answers scored along each voter's path through the rounds",
         {"initial": 20, "leave": 25, "adopt": 30, "keep": 20},
         ("trajectory", "freemad"),
+        score_meaning=ScoreMeaning("its trajectory score for each supporter"),
     ),
     Rule(
         "judge",
@@ -153,6 +156,7 @@ OTHER_RULES = (
         "the verdict of one judge; several verdicts must agree",
         RECUSAL,
         judges=Judges(most=1, counted_by="majority"),
+        score_meaning=_VERDICTS,
     ),
     Rule(
         "judge-panel",
@@ -161,6 +165,7 @@ OTHER_RULES = (
         {**RECUSAL, "of": "cast"},
         ("jury", "panel"),
         judges=Judges(least=2, counted_by="majority"),
+        score_meaning=_VERDICTS,
     ),
 )
 """Rules on predictions, trajectories and verdicts."""

@@ -11,7 +11,7 @@ from roundtable._core.words import amount
 from roundtable.scoring.ballot_forms import Grades, distribution, first_places, number_of
 from roundtable.scoring.ballots import Ballot, Choice
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Roll, Weight
-from roundtable.scoring.outcome import Outcome, Parameters, Rule
+from roundtable.scoring.outcome import Outcome, Parameters, Rule, ScoreMeaning
 from roundtable.scoring.rules.choice import leading, standing
 
 __all__ = ["DIGITS", "POOL_RULES", "WEIGHTED_RULES", "highest", "reconcile_weight", "weighed_logarithms"]
@@ -128,24 +128,30 @@ def _log_odds(ballots: Electorate, _: Parameters) -> Outcome:
     return Outcome(roll, figures, leaders, f"log-odds {amount(figures[leaders[0]])}")
 
 
+_WEIGHTED = ScoreMeaning("its votes, weighted by confidence", share_of="scores")
+_POOLED = ScoreMeaning("its pooled probability", share_of="one")
+
 WEIGHTED_RULES = (
     Rule(
         "confidence-weighted",
         lambda ballots, _: _by_confidence(ballots, lambda confidence: confidence),
         "first places weighed by reported confidence",
         aliases=("confidence", "weighted"),
+        score_meaning=_WEIGHTED,
     ),
     Rule(
         "reconcile",
         lambda ballots, _: _by_confidence(ballots, reconcile_weight),
         "first places weighed by reported confidence in ReConcile's steps",
         aliases=("reconcile-steps", "confidence-steps"),
+        score_meaning=_WEIGHTED,
     ),
     Rule(
         "log-odds",
         _log_odds,
         "first places weighed by ln(p / (1 - p)) of the voter's accuracy p",
         aliases=("log-odds-weighted",),
+        score_meaning=ScoreMeaning("its log-odds, from the accuracy of its voters"),
     ),
 )
 """Rules that weight first places."""
@@ -224,18 +230,26 @@ def _soft_vote(ballots: Electorate, _: Parameters) -> Outcome:
 
 
 POOL_RULES = (
-    Rule("linear-pool", _linear, "highest mean probability", aliases=("linear-opinion-pool",)),
+    Rule(
+        "linear-pool",
+        _linear,
+        "highest mean probability",
+        aliases=("linear-opinion-pool",),
+        score_meaning=_POOLED,
+    ),
     Rule(
         "log-pool",
         _log_pool,
         "highest geometric mean of probabilities",
         aliases=("log-opinion-pool", "logarithmic-pool"),
+        score_meaning=_POOLED,
     ),
     Rule(
         "soft-vote",
         _soft_vote,
         "highest mean probability; for a choice with a confidence, the other options share the rest equally",
         aliases=("soft",),
+        score_meaning=_POOLED,
     ),
 )
 """Rules that pool probabilities."""

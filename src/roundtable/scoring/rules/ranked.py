@@ -11,7 +11,7 @@ from typing import TypeAlias
 from roundtable._core.words import amount, listing
 from roundtable.scoring.ballot_forms import Order, order
 from roundtable.scoring.electorate import Electorate, Profile, Roll, Weight
-from roundtable.scoring.outcome import Outcome, Parameters, Rule
+from roundtable.scoring.outcome import NO_SCORES, POINTS, Outcome, Parameters, Rule, ScoreMeaning
 from roundtable.scoring.pairwise import (
     Matrix,
     beaten,
@@ -193,6 +193,7 @@ CONDORCET_RULES = (
         "the option that beats all others head to head, if there is one",
         form="ranking",
         most_options=MOST_COMPARED_OPTIONS,
+        score_meaning=NO_SCORES,
     ),
     Rule(
         "copeland",
@@ -200,6 +201,7 @@ CONDORCET_RULES = (
         "most head-to-head wins minus losses",
         form="ranking",
         most_options=MOST_COMPARED_OPTIONS,
+        score_meaning=ScoreMeaning("its wins minus its losses in comparisons of two options"),
     ),
     Rule(
         "schulze",
@@ -209,6 +211,7 @@ CONDORCET_RULES = (
         ("beatpath", "beat-path"),
         form="ranking",
         most_options=MOST_COMPARED_OPTIONS,
+        score_meaning=NO_SCORES,
     ),
 )
 """Condorcet, Copeland and Schulze."""
@@ -276,6 +279,7 @@ KEMENY_RULES = (
         aliases=("kemeny",),
         form="ranking",
         most_options=MOST_OPTIONS,
+        score_meaning=ScoreMeaning("the pairwise preferences that agree with the best ranking in which it comes first"),
     ),
 )
 """Kemeny-Young."""
@@ -426,6 +430,7 @@ RANKED_PAIRS_RULES = (
         ("tideman",),
         form="ranking",
         most_options=MOST_COMPARED_OPTIONS,
+        score_meaning=NO_SCORES,
     ),
 )
 """Ranked pairs."""
@@ -553,6 +558,8 @@ def _coombs(ballots: Electorate, _: Parameters) -> Outcome:
     return _eliminate(ballots, _drop_most_lasts)
 
 
+_LAST_COUNT = ScoreMeaning("its votes in the last count that included it", share_of="scores")
+
 ELIMINATION_RULES = (
     Rule(
         "irv",
@@ -560,12 +567,14 @@ ELIMINATION_RULES = (
         "drop the option with the fewest first places until one has a majority",
         aliases=("instant-runoff", "instant-run-off", "ranked-choice", "hare"),
         form="ranking",
+        score_meaning=_LAST_COUNT,
     ),
     Rule(
         "coombs",
         _coombs,
         "drop the option with the most last places until one has a majority",
         form="ranking",
+        score_meaning=_LAST_COUNT,
     ),
 )
 """Instant run-off and Coombs."""
@@ -620,6 +629,7 @@ POSITIONAL_RULES = (
         _borda,
         "m - 1 points for the first of m places down to 0 for the last",
         form="ranking",
+        score_meaning=POINTS,
     ),
     Rule(
         "dowdall",
@@ -627,6 +637,7 @@ POSITIONAL_RULES = (
         "1, 1/2, 1/3, ... points for the places, none for unranked options",
         aliases=("nauru",),
         form="ranking",
+        score_meaning=POINTS,
     ),
 )
 """Borda and Dowdall."""

@@ -216,7 +216,8 @@ def _render(
     new_link: str,
     waiting: Sequence[OpenApproval],
 ) -> Response:
-    result, may_act = DebateResult.from_record(record), caller.identity.may("write")
+    table, may_act = caller.tenant_session.table, caller.identity.may("write")
+    result = DebateResult.from_record(record, mode=table.mode_of(record.session), rules=table.catalog.rules)
     view = view_of(result)
     return page(
         "session",
@@ -234,7 +235,7 @@ def _render(
         may_act=may_act,
         may_answer=may_act and not running,
         may_go_on=may_act and not running and result.config.team is None,
-        modes=tuple(entry.name for entry in caller.tenant_session.table.catalog.modes),
+        modes=tuple(entry.name for entry in table.catalog.modes),
         complete=sum(round_record.complete for round_record in result.rounds),
         links=links,
         new_link=new_link,
