@@ -206,16 +206,31 @@ class Mover:
         assert spec is not None, module
         assert spec.origin is not None, module
         text = self._renamed(Path(spec.origin).read_text("utf-8"))
-        (self.folder / f"{stem}.py").write_text(self._rewritten(text), "utf-8")
+        (self.folder / f"{stem}.py").write_text(self._rewritten(text, None if module in self._own else module), "utf-8")
 
-    def _rewritten(self, text: str) -> str:
+    def _rewritten(self, text: str, helper: str | None) -> str:
+        """Rewrite the imports of a source file; in a helper, also import each class and function that is public."""
         lines = text.splitlines(keepends=True)
-        imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-        for node in sorted(imports, key=lambda node: -node.lineno):
-            module = node.module or ""
-            if module.partition(".")[0] == "roundtable":
-                statements = self._statements(module, node.names)
-                lines[node.lineno - 1 : node.end_lineno] = [f"{' ' * node.col_offset}{line}\n" for line in statements]
+        tree = ast.parse(text)
+        changes: dict[int, tuple[int, list[str]]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "roundtable":
+                statements = [
+                    f"{' ' * node.col_offset}{line}\n" for line in self._statements(node.module or "", node.names)
+                ]
+                changes[node.lineno] = (node.end_lineno or node.lineno, statements)
+        for node in tree.body if helper is not None else ():
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                home = self._public_home(node.name, _value(helper or "", node.name))
+                if home is not None:
+                    start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                    inside = [line for line in changes if start <= line <= (node.end_lineno or start)]
+                    for line in inside:
+                        del changes[line]
+                    changes[start] = (node.end_lineno or start, [f"from {home} import {node.name}\n"])
+        for start in sorted(changes, reverse=True):
+            end, statements = changes[start]
+            lines[start - 1 : end] = statements
         return "".join(lines)
 
     def _statements(self, module: str, names: list[ast.alias]) -> Iterator[str]:
@@ -231,11 +246,18 @@ class Mover:
         source = _defining_module(module, name, thing)
         if source in self._own:
             return f"{PACKAGE}.{self._moved[source]}"
+        home = self._public_home(name, thing)
+        if home is not None:
+            return home
+        self.copied.append(f"{source}.{name}")
+        return f"{PACKAGE}.{self._helper(source)}"
+
+    def _public_home(self, name: str, thing: object) -> str | None:
+        """Return the public module that has a name; `None` if the name is private."""
         for public in sorted(self._public, key=lambda public: (public.count("."), public)):
             if name in self._public[public] and getattr(importlib.import_module(public), name, None) is thing:
                 return public
-        self.copied.append(f"{source}.{name}")
-        return f"{PACKAGE}.{self._helper(source)}"
+        return None
 
     def _helper(self, module: str) -> str:
         """Copy a private module of the library unless that is done; return the stem of the copy."""
