@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose
+from roundtable.reading.form_texts import says_nothing
 from roundtable.types import AgentResponse, AnswerKind, BallotAnswer, JsonValue, PlanAnswer, RankingAnswer, ScoresAnswer
 
 KINDS: tuple[AnswerKind, ...] = ("position", "ballot", "ranking", "scores", "plan", "text")
@@ -44,7 +45,7 @@ PIECES = (
 jsonish = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=25).map("".join)
 anything = st.text(st.characters(codec=None, exclude_categories=())) | jsonish
 prose = st.text(st.characters(codec="utf-8", exclude_characters="{}\"'`"), max_size=40)
-words = st.text(max_size=40).map(str.strip).filter(bool)
+words = st.text(max_size=40).map(str.strip).filter(lambda text: bool(text) and not says_nothing(text))
 values: st.SearchStrategy[JsonValue] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
