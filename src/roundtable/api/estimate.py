@@ -12,6 +12,7 @@ import anyio
 from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable._core.words import counted
 from roundtable.agents import BaseAgent
+from roundtable.api.roles import agents_of
 from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from roundtable._core.registry import Registry
     from roundtable.api.seats import Seated
-    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.protocols import Agent, ChatModel, DebateModeStrategy
     from roundtable.record.transitions import HeldRound
     from roundtable.scoring import Rule
     from roundtable.tools import ModelCall
@@ -166,8 +167,16 @@ class _AgentTotals:
     def add_calls(self, request: ChatRequest, most: int) -> None:
         """Add a call outside of turns that is made up to `most` times."""
         self.planned_calls += 1
+        model = getattr(self.agent, "chat_model", None)
         for _ in range(most):
-            self._call(getattr(self.agent, "chat_model", None), request, prompt_tokens(request))
+            self._call(model, request, prompt_tokens(request))
+        if next(meters_of(model), None) is None:
+            # The own model of an analyzer: this table does not meter it, so its price is unknown.
+            self.calls += most
+            self.tries += most
+            self.input_tokens += prompt_tokens(request) * most
+            self.output_tokens += request.max_tokens * most
+            self.cost = self.cost_with_retries = None
 
     def _call(self, model: object, request: ChatRequest, prompt_size: int) -> None:
         is_first = True
@@ -297,14 +306,23 @@ def _prompt_sizes(size: int, answer_tokens: int, results_per_round: Sequence[int
 class Extra:
     """Model calls outside of turns: analysis and synthesis."""
 
-    agent: BaseAgent
-    """Agent with the model that is called."""
-    requests: Callable[[DebateRecord], Sequence[ChatRequest]]
-    """Returns the requests, given the record of the simulated debate."""
+    role: str
+    """What the calls are for, such as `analyzer`: the id of the agent in the estimate, numbered for several models."""
+    calls: Callable[[DebateRecord], Sequence[ModelCall]]
+    """Returns the calls, given the record of the simulated debate."""
     tries: int = 1
-    """Maximum number of times that each request is sent."""
+    """Maximum number of times that each call is made."""
     note: str = ""
     """When the calls are made, if they may be left out; `{calls}` stands for their number."""
+
+    def by_agent(self, record: DebateRecord) -> Iterator[tuple[BaseAgent, list[ChatRequest]]]:
+        """Yield an agent for each model that is called, with the requests to it."""
+        models: dict[int, ChatModel] = {}
+        requests: dict[int, list[ChatRequest]] = {}
+        for call in self.calls(record):
+            models[id(call.model)] = call.model
+            requests.setdefault(id(call.model), []).append(call.request)
+        return zip(agents_of(self.role, list(models.values())), requests.values(), strict=True)
 
 
 def estimate_debate(
@@ -390,11 +408,12 @@ def _add_extras(
     """Add the calls outside of turns; return notes on calls that may be left out."""
     calls_by_note: dict[str, int] = {}
     for extra in extras:
-        totals_by_agent[extra.agent.id] = totals = _AgentTotals(extra.agent)
-        for request in extra.requests(record):
-            totals.add_calls(request, extra.tries)
-        if extra.note and totals.planned_calls:
-            calls_by_note[extra.note] = calls_by_note.get(extra.note, 0) + totals.planned_calls
+        for agent, requests in extra.by_agent(record):
+            totals_by_agent[agent.id] = totals = _AgentTotals(agent)
+            for request in requests:
+                totals.add_calls(request, extra.tries)
+            if extra.note:
+                calls_by_note[extra.note] = calls_by_note.get(extra.note, 0) + len(requests)
     return tuple(note.format(calls=counted(calls, "call")) for note, calls in calls_by_note.items())
 
 

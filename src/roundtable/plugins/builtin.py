@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.agents import GENERAL_PERSONAS
+from roundtable.analysis import BUILTIN_ANALYZERS
 from roundtable.exits import exit_registry
 from roundtable.modes import BUILTIN_MODES
 from roundtable.plugins.hookspecs import hookimpl
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from roundtable.plugins.registrar import (
+        AnalyzerRegistrar,
         ExitRegistrar,
         ExporterRegistrar,
         ModeRegistrar,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
 
 __all__ = [
+    "roundtable_register_analyzers",
     "roundtable_register_exits",
     "roundtable_register_exporters",
     "roundtable_register_modes",
@@ -59,6 +62,13 @@ def roundtable_register_modes(registrar: ModeRegistrar) -> None:
     """Add the built-in modes."""
     for name, mode, summary in BUILTIN_MODES:
         registrar.add(name, mode(), summary=summary)
+
+
+@hookimpl
+def roundtable_register_analyzers(registrar: AnalyzerRegistrar) -> None:
+    """Add the built-in analyzers."""
+    for name, factory, summary in BUILTIN_ANALYZERS:
+        registrar.add(name, factory, summary=summary)
 
 
 @hookimpl

@@ -120,7 +120,9 @@ ToolFactory: TypeAlias = "Callable[[], Tool]"
 """Creates a tool."""
 
 AnalyzerFactory: TypeAlias = "Callable[[ChatModel | None], ConsensusMeter]"
-"""Function that creates a meter of consensus; it gets the table's light model, or `None`."""
+"""Function that creates a meter of consensus; it gets the table's light model, or `None`.
+
+A `roundtable.analysis.DebateAnalyzerFactory` gets more: all models that can read the answers, and the options."""
 
 SearchProviderFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]"
 """Function that creates a provider of web searches, from the text after the colon in its name and from the settings."""

@@ -358,12 +358,12 @@ class TurnTool(Protocol):
 
 
 class ModelCall(NamedTuple):
-    """A call of a model that a tool may make."""
+    """A call of a model that a tool or an analyzer may make."""
 
     model: ChatModel
     """The model to call."""
     request: ChatRequest
-    """The request, without the text that the agent adds to it."""
+    """The request; that of a tool is without the text that the agent adds to it."""
 
 
 @runtime_checkable
