@@ -11,7 +11,6 @@ import anyio
 
 from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable._core.words import counted
-from roundtable.agents import BaseAgent
 from roundtable.api.roles import agents_of
 from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
@@ -21,11 +20,13 @@ from roundtable.gateway.prices import to_usd
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.prompts import claim_id
+from roundtable.protocols import HasFirstRequest
 from roundtable.record import Fold
 from roundtable.stages import restrict_view
-from roundtable.tools import DefaultAgentToolkit
+from roundtable.tools import AskingToolkit
 from roundtable.types import (
     AgentComplete,
+    AgentConfig,
     AgentEstimate,
     AgentResponse,
     ApprovalAnswer,
@@ -54,8 +55,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from roundtable._core.registry import Registry
+    from roundtable.agents import BaseAgent
     from roundtable.api.seats import Seated
-    from roundtable.protocols import Agent, ChatModel, DebateModeStrategy
+    from roundtable.protocols import Agent, AgentToolkit, ChatModel, DebateModeStrategy
     from roundtable.record.transitions import HeldRound
     from roundtable.scoring import Rule
     from roundtable.tools import ModelCall
@@ -92,6 +94,8 @@ REPAIR_TOKENS: Final = 120
 TOOL_RESULT_TOKENS: Final = 6_000
 """Maximum tokens that one tool result adds to a prompt."""
 _LONGEST_MOTION: Final = 600
+_MOST_TOOL_ROUNDS: Final[int] = AgentConfig.model_fields["max_tool_rounds"].default
+"""Rounds of tools in a turn of an agent without an `AgentConfig`."""
 _CLAIM_TOKENS: Final = 60
 """Tokens of a typical claim in an answer, with labels and a source."""
 
@@ -139,7 +143,7 @@ class _AgentTotals:
         self.turns += 1
         self.planned_calls += 1
         agent = self.agent
-        if not isinstance(agent, BaseAgent):
+        if not isinstance(agent, HasFirstRequest):
             self.calls += 1
             self.tries += 1
             self.cost = self.cost_with_retries = None
@@ -160,8 +164,9 @@ class _AgentTotals:
             self._call(agent.chat_model, request, size)
         self._call(agent.chat_model, request.model_copy(update={"search": None}), repair_size)
         # The text that the agent writes for a tool is part of its answer, so it is not longer than the answer.
-        for call in _most_expensive_call(agent, spec, answer_tokens) * sum(results_per_round):
-            self._call(call.model, call.request, prompt_tokens(call.request) + answer_tokens)
+        for call in _most_expensive_call(agent, spec, answer_tokens):
+            for _ in range(sum(results_per_round)):
+                self._call(call.model, call.request, prompt_tokens(call.request) + answer_tokens)
         return answer_tokens
 
     def add_calls(self, request: ChatRequest, most: int) -> None:
@@ -262,19 +267,23 @@ def _add_price(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1
     return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
-def _results_per_tool_round(agent: BaseAgent, spec: TurnSpec) -> list[int]:
+def _results_per_tool_round(agent: HasFirstRequest, spec: TurnSpec) -> list[int]:
     """Return how many results each round of tools adds; most are in the first round, which is the worst case."""
-    if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
+    toolkit: AgentToolkit | None = getattr(agent, "toolkit", None)
+    if toolkit is None or not agent.chat_model.profile.calls_tools or not toolkit.get_tools():
         return []
-    rounds = min(spec.tools.max, (spec.max_steps or agent.config.max_tool_rounds + 1) - 1)
+    config: object = getattr(agent, "config", None)
+    most_rounds = config.max_tool_rounds if isinstance(config, AgentConfig) else _MOST_TOOL_ROUNDS
+    rounds = min(spec.tools.max, (spec.max_steps or most_rounds + 1) - 1)
     return [spec.tools.max - rounds + 1, *[1] * (rounds - 1)] if rounds > 0 else []
 
 
-def _most_expensive_call(agent: BaseAgent, spec: TurnSpec, answer_tokens: int) -> tuple[ModelCall, ...]:
-    """Return the model calls of the tool whose calls cost most; an empty tuple if no tool calls a model."""
-    if not isinstance(agent.toolkit, DefaultAgentToolkit):
+def _most_expensive_call(agent: HasFirstRequest, spec: TurnSpec, answer_tokens: int) -> Sequence[ModelCall]:
+    """Return the model calls of the tool whose calls cost most; an empty sequence if no tool calls a model."""
+    toolkit: object = getattr(agent, "toolkit", None)
+    if not isinstance(toolkit, AskingToolkit):
         return ()
-    return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
+    return max(toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
 
 
 def _worst_price(calls: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, Decimal, int]:
@@ -525,7 +534,9 @@ def _total_cost(costs: Iterable[Decimal | None]) -> float | None:
 
 
 def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[str, _AgentTotals]) -> Estimate:
-    foreign = [estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, BaseAgent)]
+    foreign = [
+        estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, HasFirstRequest)
+    ]
     notes = [
         "calls, tokens and cost exclude retries; a refused try costs nothing, but a try that breaks off may be billed"
     ]
@@ -536,7 +547,7 @@ def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[s
             f"{SEARCH_TOKENS:,} tokens of pages; Google accepts no limit, so its agents may search more often"
         )
     if foreign:
-        notes.append(f"how much {', '.join(foreign)} may use is unknown, because only prompts of a BaseAgent are known")
+        notes.append(f"how much {', '.join(foreign)} may use is unknown, because they do not say what they ask a model")
     return Estimate(
         turns=sum(estimate.turns for estimate in by_agent),
         calls=sum(estimate.calls for estimate in by_agent),

@@ -32,7 +32,7 @@ from roundtable.plugins.errors import make
 from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
 from roundtable.scoring.rules import judges_of
-from roundtable.tools import DefaultAgentToolkit, ModelCall
+from roundtable.tools import AskingToolkit, ModelCall
 from roundtable.types import DebateContext, ProviderConfig
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _models_of(agent: Agent) -> Iterator[object]:
     """Yield the model of an agent, and the models that its tools declare that they call."""
     yield getattr(agent, "chat_model", None)
     toolkit = getattr(agent, "toolkit", None)
-    for asks in toolkit.asks() if isinstance(toolkit, DefaultAgentToolkit) else ():
+    for asks in toolkit.asks() if isinstance(toolkit, AskingToolkit) else ():
         yield from (ask.model for ask in asks)
 
 
