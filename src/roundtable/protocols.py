@@ -67,12 +67,14 @@ __all__ = [
     "FullText",
     "HasBackupHint",
     "HasEndpoint",
+    "HasFirstRequest",
     "HoldsQueues",
     "KeyValue",
     "Leases",
     "Notify",
     "Observer",
     "Prepares",
+    "SearchingAgent",
     "SleepingClock",
     "Storage",
     "Tool",
@@ -224,6 +226,38 @@ class Agent(Protocol):
 
     def get_info(self) -> AgentInfo:
         """Describe this agent."""
+
+
+@runtime_checkable
+class HasFirstRequest(Protocol):
+    """Optional part of an `Agent` that answers through a chat model; `estimate` needs it.
+
+    A turn of such an agent counts like one of a `BaseAgent`: the first request, one more after each round of the tools
+    in its attribute `toolkit`, and one more if the answer cannot be read. What other agents use is unknown.
+    """
+
+    @property
+    def chat_model(self) -> ChatModel:
+        """The model that the agent calls; a table puts one with limits and prices into a copy of the agent."""
+
+    def first_request(self, context: DebateContext) -> ChatRequest:
+        """Return the first request of the turn `context.turn`, without tools; nothing is sent.
+
+        Raises:
+            ContextTooLong: The prompt does not fit the model's context window.
+        """
+
+
+@runtime_checkable
+class SearchingAgent(Protocol):
+    """Optional part of an `Agent` that searches the web through its provider's own search."""
+
+    def search_refused(self, session_id: str) -> None:
+        """Turn the search off for a session in which the provider has already refused it.
+
+        This is called when a session is resumed in which an answer of the agent has a warning that begins with "the
+        provider refused its own web search".
+        """
 
 
 class AgentToolkit(Protocol):

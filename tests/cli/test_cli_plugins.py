@@ -125,6 +125,100 @@ def test_the_help_tells_the_commands_of_plugins_in_a_group_of_their_own(command:
     assert "welcome" not in command("models", "--help").both + command("debate", "--help").both
 
 
+APP = """
+import typer
+
+from roundtable.errors import SessionNotFound
+
+app = typer.Typer()
+
+@app.command()
+def score(file: str, *, times: int = typer.Option(1, "--times", help="How often.")) -> int:
+    '''Score a file. Then say so.'''
+    if file == "missing":
+        raise SessionNotFound("there is no session 'missing'")
+    if file == "broken":
+        raise ZeroDivisionError("oops")
+    if file == "end":
+        raise typer.Exit(9)
+    typer.echo(f"scored {file} {times}")
+    return times - 1
+
+registrar.add("score", app)
+"""
+GROUP = """
+import typer
+
+app = typer.Typer(help="Manage scores.")
+
+@app.command()
+def add(what: str) -> None:
+    typer.echo(f"added {what}")
+
+@app.command()
+def drop(what: str) -> None:
+    typer.echo(f"dropped {what}")
+
+registrar.add("scores", app)
+registrar.add("empty", typer.Typer())
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "shown"),
+    [
+        pytest.param(("tea",), 0, "scored tea 1", id="runs"),
+        pytest.param(("tea", "--times", "3"), 2, "scored tea 3", id="code"),
+        pytest.param(("end",), 9, "", id="ends"),
+        pytest.param((), 2, "Missing argument", id="incomplete"),
+        pytest.param(("tea", "--tims", "3"), 2, "No such option: --tims", id="misspelt option"),
+        pytest.param(("tea", "--times", "x"), 2, "Invalid value for '--times'", id="wrong value"),
+        pytest.param(("missing",), 6, "there is no session 'missing'", id="error of the library"),
+        pytest.param(
+            ("broken",), 1, "the command 'score' of roundtable-score failed: ZeroDivisionError: oops", id="bug"
+        ),
+    ],
+)
+def test_a_typer_app_of_a_plugin_is_a_command_like_the_built_in_ones(
+    command: Command, site: Site, words: tuple[str, ...], code: int, shown: str
+) -> None:
+    site.install("roundtable-score", hook("commands", APP))
+    done = command("score", *words)
+    assert (done.code, shown in done.both) == (code, True), done.both
+    assert "Traceback" not in done.both
+    if code == 2 and not done.out:
+        assert "See `roundtable --help`, or `--help` after a command." in done.err
+
+
+def test_the_help_of_a_typer_app_is_plain_and_listed(command: Command, site: Site) -> None:
+    site.install("roundtable-score", hook("commands", APP))
+    site.install("roundtable-scores", hook("commands", GROUP))
+    told = command("--help").out.partition("Commands of plugins:\n")[2]
+    assert told.splitlines() == [
+        "  empty   A command of roundtable-scores.",
+        "  score   Score a file.",
+        "  scores  Manage scores.",
+    ]
+    for option in ("--help", "-h"):
+        done = command("score", option)
+        assert done.code == 0
+        assert done.out.startswith("Usage: roundtable score [OPTIONS]")
+        assert "How often." in done.out
+        assert not {"\u256d", "--install-completion"} & {*done.out, *done.out.split()}
+    assert "Usage: roundtable scores [OPTIONS] COMMAND" in command("scores", "--help").out
+    assert command("scores", "drop", "tea").out == "dropped tea\n"
+    assert (command("empty").code, "the command 'empty' of roundtable-scores failed" in command("empty").err) == (
+        1,
+        True,
+    )
+
+
+def test_a_misspelt_command_of_a_plugin_starts_no_debate(command: Command, site: Site) -> None:
+    site.install("roundtable-score", hook("commands", "registrar.add('score', print)"))
+    done = command("scroe", "tea")
+    assert (done.code, "unknown command 'scroe'; did you mean 'score'?" in done.err) == (2, True)
+
+
 def test_help_is_given_whatever_is_wrong_with_the_environment(
     command: Command, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ from roundtable.types import (
     Stage,
     ToolResult,
     TurnSpec,
+    Usage,
     Visible,
 )
 
@@ -306,7 +307,19 @@ class Blocking(ConsensusAnalyzer):
         return await super().measure(responses, topic, **more)
 
 
+class Understated(ConsensusAnalyzer):
+    """Calls a model, and states that it calls none."""
+
+    def asks(self, responses: Any, topic: str, *, session_id: str | None = None) -> list[Any]:
+        return []
+
+    async def measure(self, responses: Any, topic: str, **more: Any) -> Any:
+        measured = await super().measure(responses, topic, **more)
+        return measured.model_copy(update={"usage": Usage(calls=1)})
+
+
 analyzer("test_a_round_is_measured", Null, "summary")
+analyzer("test_a_round_is_measured", Understated)
 analyzer("test_equal_positions_agree", Halved)
 analyzer("test_nobody_is_forgotten_or_named_twice", Forgetful)
 analyzer("test_unlike_positions_do_not_agree_fully", Flattering)

@@ -155,7 +155,7 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
     named = {"openai": "gpt-5-mini", "anthropic": "claude-haiku-4-5"}
     for provider, light in named.items():
         meter = table._wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
-        reader = meter.meters[0].meter
+        reader = meter.meters[0].meter.meters[0].meter
         assert isinstance(reader, AIConsensusAnalyzer)
         assert reader.get_diagnostics().models == (f"{provider}:{light}",)
     for provider, why in [
@@ -164,8 +164,11 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
         ("strange", "strange has no light model"),
     ]:
         meter = table._wiring.meter([AgentConfig(id="a", name="A", provider=provider)], None, None)
-        assert why in (meter.meters[0].meter.get_diagnostics().reason or "")
-    assert table._wiring.meter([], None, None).meters[0].meter.get_diagnostics().reason == "there are no agents"
+        assert why in (meter.meters[0].meter.meters[0].meter.get_diagnostics().reason or "")
+    assert (
+        table._wiring.meter([], None, None).meters[0].meter.meters[0].meter.get_diagnostics().reason
+        == "there are no agents"
+    )
 
 
 def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> None:
@@ -175,9 +178,15 @@ def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> No
         providers={"compatible": ProviderConfig(base_url="http://127.0.0.1:9/v1")},
         settings=Settings(),
     )
-    capped = table._wiring.meter([], rt.Budget(max_cost_usd=1), None).meters[0].meter
+    capped = table._wiring.meter([], rt.Budget(max_cost_usd=1), None).meters[0].meter.meters[0].meter
     assert "no price is known for compatible:m" in (capped.get_diagnostics().reason or "")
-    assert table._wiring.meter([], rt.Budget(max_calls=1), None).meters[0].meter.get_diagnostics().available
+    assert (
+        table._wiring.meter([], rt.Budget(max_calls=1), None)
+        .meters[0]
+        .meter.meters[0]
+        .meter.get_diagnostics()
+        .available
+    )
 
 
 async def test_a_mode_with_built_in_opposition_is_not_looked_at_for_groupthink() -> None:

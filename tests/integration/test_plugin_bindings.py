@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.test_record_chain import keys
 
 from roundtable import AgentConfig, Persona, Roundtable, hookimpl
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import Exit
 from roundtable.modes import CollaborativeMode
-from roundtable.plugins import Plugins, load_plugins
+from roundtable.plugins import Plugins, ResultExporter, SessionExporter, load_plugins
+from roundtable.plugins.exporters import Signer
 from roundtable.protocols import ExitRound
 from roundtable.providers.scripted import ScriptedModel
+from roundtable.record import archive_parts, verify_archive
 from roundtable.scoring import Rule
 from roundtable.testing import scripted_agents
 from roundtable.tools.search import StaticSearch
-from roundtable.types import DebateContext, ExitResult, Plan
+from roundtable.types import DebateContext, DurableEvent, ExitResult, Plan, SessionRecord
 
 SAYS = {"ada": "Tea", "bo": "Tea"}
 
@@ -122,9 +125,63 @@ async def test_a_format_that_nobody_writes_is_refused_with_those_there_are(table
     assert caught.value.hint == "Formats: json, markdown, html, csv, lines, packed, bad, junk."
 
 
-def test_nobody_else_writes_json() -> None:
-    with pytest.raises(ConfigurationError, match="named 'json', the built-in export"):
+def test_the_name_of_a_built_in_format_is_taken() -> None:
+    with pytest.raises(ConfigurationError, match="two plugins register the exporter 'json'"):
         load_plugins(Plugins.of(Broker(exporters={"json": lines})))
+
+
+def count_events(record: SessionRecord, events: Sequence[DurableEvent]) -> str:
+    return f"{record.config.topic} {len(events)} events"
+
+
+def own_json(record: SessionRecord, events: Sequence[DurableEvent]) -> Iterator[str]:
+    return archive_parts(record, events)
+
+
+def own_signed(record: SessionRecord, events: Sequence[DurableEvent], sign: Signer) -> Iterator[str]:
+    return archive_parts(record, events, sign=sign)
+
+
+async def test_a_plugin_exports_and_signs_sessions_as_json_does(tmp_path: Path) -> None:
+    private, public = keys()
+    key = tmp_path / "key.pem"
+    key.write_bytes(private)
+    exporters = {
+        "jsom": SessionExporter(own_json, "application/json", (".jsom",), own_signed),
+        "count": SessionExporter(count_events),
+    }
+    async with Roundtable(scripted_agents(SAYS), storage="memory://", plugins=[Broker(exporters=exporters)]) as table:
+        session = (await table.debate("Tea?", rounds=1)).session.id
+        assert await table.export(session, "jsom") == await table.export(session, "json")
+        assert (await table.export(session, "count")).startswith("Tea? ")
+        signed = [await table.export_file(session, tmp_path / f"s.{name}", sign_with=key) for name in ("json", "jsom")]
+        assert all(verify_archive(file.read_bytes(), public_key=public).signature == "valid" for file in signed)
+        with pytest.raises(ConfigurationError, match="the format 'count' cannot be signed"):
+            await table.export_file(session, tmp_path / "s.count", sign_with=key)
+
+
+async def test_a_file_name_chooses_the_format_of_a_plugin(tmp_path: Path) -> None:
+    exporters = {
+        "lines": lines,
+        "packed": ResultExporter(packed, "application/gzip", (".gz",)),
+        "late": ResultExporter(lines, None, (".md",)),
+    }
+    async with Roundtable(scripted_agents(SAYS), storage="memory://", plugins=[Broker(exporters=exporters)]) as table:
+        session = (await table.debate("Tea?", rounds=1)).session.id
+        names = ("debate.lines", "debate.GZ", "debate.md", "debate.htm")
+        read = [(await table.export_file(session, tmp_path / name)).read_bytes() for name in names]
+        with pytest.raises(ConfigurationError, match="unknown export format") as caught:
+            await table.export_file(session, tmp_path / "debate.pdf")
+    assert read[0] == gzip.decompress(read[1]) == b"- Tea\n- Tea\n"
+    assert (read[2][:2], read[3][:9]) == (b"# ", b"<!doctype")
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith("ends in .json, .md, .markdown, .html, .htm, .csv, .lines, .gz.")
+
+
+@pytest.mark.parametrize("endings", [".gz", ("gz",), (".GZ",), (1,), ("",)])
+def test_endings_of_files_that_are_none_are_refused(endings: Any) -> None:
+    with pytest.raises(ConfigurationError, match="file_endings of 'packed' must be endings of file names"):
+        load_plugins(Plugins.of(Broker(exporters={"packed": ResultExporter(packed, None, endings)})))
 
 
 # ------------------------------------------------------------------ personas
@@ -258,7 +315,8 @@ async def test_what_a_plugin_lacks_it_says_itself() -> None:
 
 async def test_the_formats_that_ship_are_exporters_like_any_other(table: Roundtable) -> None:
     result = await table.debate("Tea?", rounds=1)
-    written = {one.name: "".join(one.thing(result)) for one in load_plugins(Plugins.none()).catalog.exporters}  # type: ignore[arg-type]  # all of them give pieces
+    exporters = {one.name: one.thing for one in load_plugins(Plugins.none()).catalog.exporters}
+    written = {name: "".join(write(result)) for name, write in exporters.items() if callable(write)}  # type: ignore[arg-type]  # all of them give pieces
     assert written["html"].startswith("<!doctype html>")
     assert written["csv"].startswith("sessionId,")
     assert "Tea" in written["markdown"]

@@ -12,6 +12,7 @@ from integration.engine_kit import late
 from integration.server_kit import client_of, served_table, token_for
 
 from roundtable import hookimpl
+from roundtable.plugins import SessionExporter
 from roundtable.providers import Delay
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Limits
@@ -170,10 +171,13 @@ async def test_what_plugins_write_is_a_file_of_its_media_type() -> None:
     page.media_type = "text/html"  # type: ignore[attr-defined]
     odd.media_type = "text/html\r\nset-cookie: a=b"  # type: ignore[attr-defined]
 
+    log = SessionExporter(lambda record, events: f"{record.config.topic} 2", "application/x-log", (".log", ".txt"))
+    writers = {"p-d-f": pdf, "page": page, "odd": odd, "\u2603": lambda _: b"\xff", "log-2": log}
+
     class Writers:
         @hookimpl
         def roundtable_register_exporters(self, registrar: Any) -> None:
-            for name, write in {"p-d-f": pdf, "page": page, "odd": odd, "\u2603": lambda _: b"\xff"}.items():
+            for name, write in writers.items():
                 registrar.add(name, write)
 
     async with client_of(served_table(plugins=[Writers()])) as web:
@@ -183,6 +187,7 @@ async def test_what_plugins_write_is_a_file_of_its_media_type() -> None:
             ("page", "page", "text/html; charset=utf-8", b"<script>Tea or coffee?</script>"),
             ("odd", "txt", "text/plain; charset=utf-8", b"odd"),
             ("\u2603", "bin", "application/octet-stream", b"\xff"),
+            ("log-2", "log", "application/x-log", b"Tea or coffee? 2"),
         ]:
             answer = await web.get(f"/api/sessions/{name}/export", params={"format": kind})
             assert (answer.status_code, answer.headers["content-type"], answer.content) == (200, media_type, content)

@@ -136,7 +136,7 @@ async def test_a_file_is_signed_with_the_key_of_the_user(tmp_path: Path) -> None
         assert (found.verdict, found.signature, found.head) == ("intact", "valid", result.head)
         (tmp_path / "bad.pem").write_text("no key")
         for target, key, reason in (
-            ("s.md", "key.pem", "only the format 'json'"),
+            ("s.md", "key.pem", "the format 'markdown' cannot be signed"),
             ("t.json", "bad.pem", "not a private key"),
             ("t.json", "none.pem", "cannot read the key"),
         ):

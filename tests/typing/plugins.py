@@ -5,8 +5,10 @@ A line that has to be refused is silenced with its code; a checker that no longe
 
 from __future__ import annotations
 
+import typer
+
 from roundtable import Persona, Roundtable, hookimpl
-from roundtable.analysis import ConsensusAnalyzer
+from roundtable.analysis import AIConsensusAnalyzer, ConsensusAnalyzer, DebateAnalyzerFactory
 from roundtable.api import AgentProfile
 from roundtable.exits import MaxRounds
 from roundtable.modes import CollaborativeMode
@@ -24,6 +26,7 @@ from roundtable.plugins import (
     ProviderRegistrar,
     RuleRegistrar,
     SearchProviderRegistrar,
+    SessionExporter,
     StorageRegistrar,
     ToolRegistrar,
 )
@@ -91,6 +94,7 @@ def roundtable_register_exits(registrar: ExitRegistrar) -> None:
 @hookimpl
 def roundtable_register_analyzers(registrar: AnalyzerRegistrar) -> None:
     registrar.add("themes", measure)
+    registrar.add("themes", DebateAnalyzerFactory(lambda setup: AIConsensusAnalyzer(setup.readers().models)))
     # A meter is made with the table's light model, so the class of one is refused.
     registrar.add("themes", ConsensusAnalyzer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
@@ -135,6 +139,7 @@ def roundtable_register_profiles(registrar: ProfileRegistrar) -> None:
 @hookimpl
 def roundtable_register_exporters(registrar: ExporterRegistrar) -> None:
     registrar.add("text", lambda result: result.to_markdown())
+    registrar.add("text", SessionExporter(lambda record, events: f"{record.id}: {len(events)}"))
     # What is written is text or bytes, so a function that gives anything else is refused.
     registrar.add("text", measure)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
@@ -149,6 +154,7 @@ def roundtable_register_observers(registrar: ObserverRegistrar) -> None:
 @hookimpl
 def roundtable_register_commands(registrar: CommandRegistrar, host: Host) -> None:
     registrar.add("score", lambda words: len(words) + host.api)
+    registrar.add("score", typer.Typer())
     # A command gives an exit code, so one that gives nothing is refused.
     registrar.add("score", print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from roundtable.analysis.ai import AIConsensusAnalyzer, AnalyzerDiagnostics
     from roundtable.analysis.basic import ConsensusAnalyzer, PlainAnalyzer
-    from roundtable.analysis.chain import AnalyzerChain, NamedMeter
+    from roundtable.analysis.chain import AnalyzerChain, AskingMeter, NamedMeter
     from roundtable.analysis.decision import (
         BallotBasis,
         CastVote,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         independent_agreement,
     )
     from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
+    from roundtable.analysis.factories import BUILTIN_ANALYZERS, AnalyzerSetup, DebateAnalyzerFactory, Readers
     from roundtable.analysis.findings import (
         Baselines,
         Dissent,
@@ -50,15 +51,19 @@ if TYPE_CHECKING:
     from roundtable.analysis.semantic import SemanticAnalyzer, StanceAnalyzer
 
 __all__ = [
+    "BUILTIN_ANALYZERS",
     "HIGH_AGREEMENT",
     "MEDIUM_AGREEMENT",
     "AIConsensusAnalyzer",
     "AnalyzerChain",
     "AnalyzerDiagnostics",
+    "AnalyzerSetup",
+    "AskingMeter",
     "BallotBasis",
     "Baselines",
     "CastVote",
     "ConsensusAnalyzer",
+    "DebateAnalyzerFactory",
     "DebateHealth",
     "DeclaredAnalyzer",
     "Dissent",
@@ -70,6 +75,7 @@ __all__ = [
     "PairScore",
     "PairScorer",
     "PlainAnalyzer",
+    "Readers",
     "ResponseSettings",
     "RoundCamps",
     "SemanticAnalyzer",
@@ -100,11 +106,12 @@ __all__ = [
 _NAMES = {
     "ai": "AIConsensusAnalyzer AnalyzerDiagnostics",
     "basic": "ConsensusAnalyzer PlainAnalyzer",
-    "chain": "AnalyzerChain NamedMeter",
+    "chain": "AnalyzerChain AskingMeter NamedMeter",
     "decision": (
         "BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record independent_agreement"
     ),
     "declared": "DeclaredAnalyzer RoundCamps",
+    "factories": "BUILTIN_ANALYZERS AnalyzerSetup DebateAnalyzerFactory Readers",
     "findings": (
         "Baselines Dissent MinorityReport Vote answer_changed baselines_of conformity_delta "
         "dissenting_votes independent_consensus independent_turns minority_report votes_of"

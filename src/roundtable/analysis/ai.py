@@ -23,6 +23,7 @@ from roundtable.parsing.members import text_in, texts_in
 from roundtable.prompts import Fence, fresh_nonce
 from roundtable.reading import without_thoughts
 from roundtable.stages import is_fault
+from roundtable.tools import ModelCall
 from roundtable.types import (
     AIConsensusResult,
     ChatRequest,
@@ -497,6 +498,13 @@ class AIConsensusAnalyzer:
         groups = [_groups(result, own.positions) for result in results if result.clusters]
         consensus = _with_camps(_median_reading(results), groups, own, earlier)
         return Measured(consensus=consensus.model_copy(update={"causes": (*causes, *consensus.causes)}), usage=usage)
+
+    def asks(self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None) -> list[ModelCall]:
+        """Return the calls of one measurement; see `roundtable.analysis.AskingMeter`."""
+        if len(responses) < 2:
+            return []
+        request = self.request(responses, topic, session_id)
+        return [ModelCall(model, request) for model in self.models for _ in range(self.samples)]
 
     def request(
         self,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from inspect import isawaitable
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from roundtable._core.text import error_text
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps, measured_camps
-from roundtable.errors import PluginError
+from roundtable.errors import PluginError, RoundtableError
 from roundtable.logs import ROOT
 from roundtable.stages import is_fault
 from roundtable.types import Measured, Usage
@@ -18,13 +18,33 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.protocols import ComparingMeter, ConsensusMeter
+    from roundtable.tools import ModelCall
     from roundtable.types import AgentResponse, TurnKey
 
-__all__ = ["AnalyzerChain", "NamedMeter"]
+__all__ = ["AnalyzerChain", "AskingMeter", "NamedMeter"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 
 _CAUSE_CHARS: Final = 300
+
+
+@runtime_checkable
+class AskingMeter(Protocol):
+    """Optional part of a `ConsensusMeter` that calls models; `estimate` needs it.
+
+    A meter without it counts as one that calls no model.
+    """
+
+    def asks(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None
+    ) -> Sequence[ModelCall]:
+        """Return the model calls that `measure` makes at most for these answers; nothing is called.
+
+        Args:
+            responses: The answers of a round.
+            topic: The question.
+            session_id: The session that the calls are charged to.
+        """
 
 
 class NamedMeter(NamedTuple):
@@ -74,6 +94,37 @@ class AnalyzerChain:
         self.meters: tuple[NamedMeter, ...] = tuple(meters)
         self.fallback: ConsensusMeter = fallback or DeclaredAnalyzer()
         self.asks_if_settled = asks_if_settled
+
+    @property
+    def leaves_out_calls(self) -> bool:
+        """Whether no model is called for some rounds, since their answers themselves show which of them are the same.
+
+        This also holds if one of the meters is such a chain.
+        """
+        return not self.asks_if_settled or any(getattr(meter, "leaves_out_calls", False) for _, meter, _ in self.meters)
+
+    def asks(
+        self, responses: Sequence[AgentResponse], topic: str, *, session_id: str | None = None
+    ) -> tuple[ModelCall, ...]:
+        """Return the model calls that `measure` makes at most: those of all meters, since any of them may fail.
+
+        Raises:
+            PluginError: The meter of a plugin raised an exception, which is the cause of this error.
+        """
+        calls: list[ModelCall] = []
+        for name, meter, plugin in (*self.meters, NamedMeter("fallback", self.fallback)):
+            if not isinstance(meter, AskingMeter):
+                continue
+            try:
+                calls += meter.asks(responses, topic, session_id=session_id)
+            except RoundtableError:
+                raise
+            except Exception as error:
+                if plugin is None:
+                    raise
+                msg = f"the analyzer {name!r} of {plugin} failed: {type(error).__name__}: {error_text(error)}"
+                raise PluginError(msg, plugin=plugin, stage="use", cause=error) from error
+        return tuple(calls)
 
     async def measure(
         self,

@@ -308,7 +308,7 @@ class TableParts:
         if self._adopted is not None:
             return self._adopted.meter
         capped = self._is_capped(budget)
-        return self.helpers.meter(self.options.analyzer, configs, capped=capped, chosen=options is not None)
+        return self.helpers.meter(self.options.analyzer, configs, capped=capped, options=options)
 
     def writer(
         self,

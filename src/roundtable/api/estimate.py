@@ -11,7 +11,7 @@ import anyio
 
 from roundtable._core.eventloop import PerLoop, on_thread
 from roundtable._core.words import counted
-from roundtable.agents import BaseAgent
+from roundtable.api.roles import agents_of
 from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
 from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
@@ -20,11 +20,13 @@ from roundtable.gateway.prices import to_usd
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.prompts import claim_id
+from roundtable.protocols import HasFirstRequest
 from roundtable.record import Fold
 from roundtable.stages import restrict_view
-from roundtable.tools import DefaultAgentToolkit
+from roundtable.tools import AskingToolkit
 from roundtable.types import (
     AgentComplete,
+    AgentConfig,
     AgentEstimate,
     AgentResponse,
     ApprovalAnswer,
@@ -53,8 +55,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from roundtable._core.registry import Registry
+    from roundtable.agents import BaseAgent
     from roundtable.api.seats import Seated
-    from roundtable.protocols import Agent, DebateModeStrategy
+    from roundtable.protocols import Agent, AgentToolkit, ChatModel, DebateModeStrategy
     from roundtable.record.transitions import HeldRound
     from roundtable.scoring import Rule
     from roundtable.tools import ModelCall
@@ -91,6 +94,8 @@ REPAIR_TOKENS: Final = 120
 TOOL_RESULT_TOKENS: Final = 6_000
 """Maximum tokens that one tool result adds to a prompt."""
 _LONGEST_MOTION: Final = 600
+_MOST_TOOL_ROUNDS: Final[int] = AgentConfig.model_fields["max_tool_rounds"].default
+"""Rounds of tools in a turn of an agent without an `AgentConfig`."""
 _CLAIM_TOKENS: Final = 60
 """Tokens of a typical claim in an answer, with labels and a source."""
 
@@ -138,7 +143,7 @@ class _AgentTotals:
         self.turns += 1
         self.planned_calls += 1
         agent = self.agent
-        if not isinstance(agent, BaseAgent):
+        if not isinstance(agent, HasFirstRequest):
             self.calls += 1
             self.tries += 1
             self.cost = self.cost_with_retries = None
@@ -159,15 +164,24 @@ class _AgentTotals:
             self._call(agent.chat_model, request, size)
         self._call(agent.chat_model, request.model_copy(update={"search": None}), repair_size)
         # The text that the agent writes for a tool is part of its answer, so it is not longer than the answer.
-        for call in _most_expensive_call(agent, spec, answer_tokens) * sum(results_per_round):
-            self._call(call.model, call.request, prompt_tokens(call.request) + answer_tokens)
+        for call in _most_expensive_call(agent, spec, answer_tokens):
+            for _ in range(sum(results_per_round)):
+                self._call(call.model, call.request, prompt_tokens(call.request) + answer_tokens)
         return answer_tokens
 
     def add_calls(self, request: ChatRequest, most: int) -> None:
         """Add a call outside of turns that is made up to `most` times."""
         self.planned_calls += 1
+        model = getattr(self.agent, "chat_model", None)
         for _ in range(most):
-            self._call(getattr(self.agent, "chat_model", None), request, prompt_tokens(request))
+            self._call(model, request, prompt_tokens(request))
+        if next(meters_of(model), None) is None:
+            # The own model of an analyzer: this table does not meter it, so its price is unknown.
+            self.calls += most
+            self.tries += most
+            self.input_tokens += prompt_tokens(request) * most
+            self.output_tokens += request.max_tokens * most
+            self.cost = self.cost_with_retries = None
 
     def _call(self, model: object, request: ChatRequest, prompt_size: int) -> None:
         is_first = True
@@ -253,19 +267,23 @@ def _add_price(sum_so_far: Decimal | None, price: Decimal | None, times: int = 1
     return None if sum_so_far is None or price is None else sum_so_far + price * times
 
 
-def _results_per_tool_round(agent: BaseAgent, spec: TurnSpec) -> list[int]:
+def _results_per_tool_round(agent: HasFirstRequest, spec: TurnSpec) -> list[int]:
     """Return how many results each round of tools adds; most are in the first round, which is the worst case."""
-    if agent.toolkit is None or not agent.chat_model.profile.calls_tools or not agent.toolkit.get_tools():
+    toolkit: AgentToolkit | None = getattr(agent, "toolkit", None)
+    if toolkit is None or not agent.chat_model.profile.calls_tools or not toolkit.get_tools():
         return []
-    rounds = min(spec.tools.max, (spec.max_steps or agent.config.max_tool_rounds + 1) - 1)
+    config: object = getattr(agent, "config", None)
+    most_rounds = config.max_tool_rounds if isinstance(config, AgentConfig) else _MOST_TOOL_ROUNDS
+    rounds = min(spec.tools.max, (spec.max_steps or most_rounds + 1) - 1)
     return [spec.tools.max - rounds + 1, *[1] * (rounds - 1)] if rounds > 0 else []
 
 
-def _most_expensive_call(agent: BaseAgent, spec: TurnSpec, answer_tokens: int) -> tuple[ModelCall, ...]:
-    """Return the model calls of the tool whose calls cost most; an empty tuple if no tool calls a model."""
-    if not isinstance(agent.toolkit, DefaultAgentToolkit):
+def _most_expensive_call(agent: HasFirstRequest, spec: TurnSpec, answer_tokens: int) -> Sequence[ModelCall]:
+    """Return the model calls of the tool whose calls cost most; an empty sequence if no tool calls a model."""
+    toolkit: object = getattr(agent, "toolkit", None)
+    if not isinstance(toolkit, AskingToolkit):
         return ()
-    return max(agent.toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
+    return max(toolkit.asks(spec.tools.allow), key=lambda asks: _worst_price(asks, answer_tokens), default=())
 
 
 def _worst_price(calls: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, Decimal, int]:
@@ -297,14 +315,23 @@ def _prompt_sizes(size: int, answer_tokens: int, results_per_round: Sequence[int
 class Extra:
     """Model calls outside of turns: analysis and synthesis."""
 
-    agent: BaseAgent
-    """Agent with the model that is called."""
-    requests: Callable[[DebateRecord], Sequence[ChatRequest]]
-    """Returns the requests, given the record of the simulated debate."""
+    role: str
+    """What the calls are for, such as `analyzer`: the id of the agent in the estimate, numbered for several models."""
+    calls: Callable[[DebateRecord], Sequence[ModelCall]]
+    """Returns the calls, given the record of the simulated debate."""
     tries: int = 1
-    """Maximum number of times that each request is sent."""
+    """Maximum number of times that each call is made."""
     note: str = ""
     """When the calls are made, if they may be left out; `{calls}` stands for their number."""
+
+    def by_agent(self, record: DebateRecord) -> Iterator[tuple[BaseAgent, list[ChatRequest]]]:
+        """Yield an agent for each model that is called, with the requests to it."""
+        models: dict[int, ChatModel] = {}
+        requests: dict[int, list[ChatRequest]] = {}
+        for call in self.calls(record):
+            models[id(call.model)] = call.model
+            requests.setdefault(id(call.model), []).append(call.request)
+        return zip(agents_of(self.role, list(models.values())), requests.values(), strict=True)
 
 
 def estimate_debate(
@@ -390,11 +417,12 @@ def _add_extras(
     """Add the calls outside of turns; return notes on calls that may be left out."""
     calls_by_note: dict[str, int] = {}
     for extra in extras:
-        totals_by_agent[extra.agent.id] = totals = _AgentTotals(extra.agent)
-        for request in extra.requests(record):
-            totals.add_calls(request, extra.tries)
-        if extra.note and totals.planned_calls:
-            calls_by_note[extra.note] = calls_by_note.get(extra.note, 0) + totals.planned_calls
+        for agent, requests in extra.by_agent(record):
+            totals_by_agent[agent.id] = totals = _AgentTotals(agent)
+            for request in requests:
+                totals.add_calls(request, extra.tries)
+            if extra.note:
+                calls_by_note[extra.note] = calls_by_note.get(extra.note, 0) + len(requests)
     return tuple(note.format(calls=counted(calls, "call")) for note, calls in calls_by_note.items())
 
 
@@ -506,7 +534,9 @@ def _total_cost(costs: Iterable[Decimal | None]) -> float | None:
 
 
 def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[str, _AgentTotals]) -> Estimate:
-    foreign = [estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, BaseAgent)]
+    foreign = [
+        estimate.agent.id for estimate in totals_by_agent.values() if not isinstance(estimate.agent, HasFirstRequest)
+    ]
     notes = [
         "calls, tokens and cost exclude retries; a refused try costs nothing, but a try that breaks off may be billed"
     ]
@@ -517,7 +547,7 @@ def _total_estimate(by_agent: tuple[AgentEstimate, ...], totals_by_agent: dict[s
             f"{SEARCH_TOKENS:,} tokens of pages; Google accepts no limit, so its agents may search more often"
         )
     if foreign:
-        notes.append(f"how much {', '.join(foreign)} may use is unknown, because only prompts of a BaseAgent are known")
+        notes.append(f"how much {', '.join(foreign)} may use is unknown, because they do not say what they ask a model")
     return Estimate(
         turns=sum(estimate.turns for estimate in by_agent),
         calls=sum(estimate.calls for estimate in by_agent),

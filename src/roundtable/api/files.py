@@ -12,6 +12,7 @@ from roundtable._core.arguments import explains_arguments
 from roundtable._core.files import write_parts
 from roundtable.api.checks import is_path_safe
 from roundtable.errors import ConfigurationError, SessionError, StorageError
+from roundtable.plugins.exporters import BUILTIN_EXPORTERS, SessionExporter, file_endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,40 +23,44 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.plugins import Catalog, Exporter
     from roundtable.record import ChainHead, LogSignature, Verification
-    from roundtable.results.debate_result import DebateResult
     from roundtable.types import DurableEvent, SessionRecord
 
-__all__ = ["ExportFormat", "SessionFiles", "find_exporter", "format_of", "parts_of"]
+__all__ = ["ExportFormat", "SessionFiles", "can_sign", "find_exporter", "format_of", "parts_of"]
 
 ExportFormat: TypeAlias = Literal["markdown", "json", "html", "csv"]
 """Built-in export formats; plugins may add others. Only `"json"` can be imported."""
 
-_SUFFIXES: Final[dict[str, ExportFormat]] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-    ".html": "html",
-    ".htm": "html",
-    ".csv": "csv",
-}
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 
 
-def format_of(path: str | PathLike[str]) -> ExportFormat:
-    """Return the export format for a file name, by its suffix.
+def format_of(path: str | PathLike[str], catalog: Catalog | None = None) -> str:
+    """Return the export format for a file name, by its ending.
+
+    Args:
+        path: The file.
+        catalog: The known formats; without it, only the built-in ones.
 
     Raises:
-        ConfigurationError: The suffix is unknown.
+        ConfigurationError: No format has this ending.
 
     Example:
         >>> format_of("debate.md"), format_of("Debate.HTML")
         ('markdown', 'html')
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
-        msg = f"unknown export format of {str(path)!r}"
-        raise ConfigurationError(msg, hint=f"Set the format, or use a name that ends in {', '.join(_SUFFIXES)}.")
-    return _SUFFIXES[suffix]
+    ending = Path(path).suffix.lower()
+    built_in = [(name, exporter) for name, exporter, _ in BUILTIN_EXPORTERS]
+    formats = built_in if catalog is None else [(entry.name, entry.thing) for entry in catalog.exporters]
+    endings: dict[str, str] = {}
+    for name, exporter in formats:
+        for each in file_endings(name, exporter):
+            endings.setdefault(each, name)
+    if ending in endings:
+        return endings[ending]
+    # A plugin that is not loaded yet may have a format of this name.
+    if ending and catalog is not None and (entry := catalog.exporters.find(ending.removeprefix("."))) is not None:
+        return entry.name
+    msg = f"unknown export format of {str(path)!r}"
+    raise ConfigurationError(msg, hint=f"Set the format, or use a name that ends in {', '.join(endings)}.")
 
 
 @explains_arguments
@@ -110,8 +115,8 @@ class SessionFiles(ABC):
             session_id: Which session.
             path: The file.
             format: As for `export`; when left out, the suffix of the file determines it.
-            sign_with: File of an Ed25519 private key (PEM, without a password) that signs the session; only for
-                `"json"`. `roundtable verify` checks the signature. Needs the extra `sign`.
+            sign_with: File of an Ed25519 private key (PEM, without a password) that signs the session; of the built-in
+                formats, only `"json"` can be signed. `roundtable verify` checks the signature. Needs the extra `sign`.
 
         Raises:
             SessionNotFound: No session has this id.
@@ -124,11 +129,12 @@ class SessionFiles(ABC):
         from anyio import to_thread
 
         target = Path(path)
-        kind = format or format_of(target)
+        catalog = self._wiring.catalog
+        kind = format or format_of(target, catalog)
         sign = None
         if sign_with is not None:
-            if kind != "json":
-                raise ConfigurationError(f"only the format 'json' can be signed, not {kind!r}")
+            if not can_sign(catalog, kind):
+                raise ConfigurationError(f"the format {kind!r} cannot be signed", hint="Use the format 'json'.")
             sign = await to_thread.run_sync(_read_signer, Path(sign_with))
         parts = await parts_of(self._wiring, self._debates, session_id, kind, sign=sign)
         await to_thread.run_sync(write_parts, target, parts)
@@ -236,44 +242,54 @@ async def parts_of(
         debates: The debates of the table.
         session_id: Which session.
         format: The format.
-        sign: Signs the session in the format `json`.
+        sign: Signs the session; the format must be one that can be signed.
 
     Raises:
         SessionNotFound: No session has this id.
         ConfigurationError: The format is unknown.
     """
     exporter = find_exporter(wiring.catalog, format)
-    if exporter is None:
-        from roundtable.record import archive_parts
-
-        return archive_parts(*await wiring.storage.read(session_id, tenant=wiring.options.tenant), sign=sign)
+    write = exporter.thing
+    if isinstance(write, SessionExporter):
+        record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
+        if sign is not None and write.write_signed is not None:
+            return _export_parts(exporter, partial(write.write_signed, record, events, sign))
+        return _export_parts(exporter, partial(write.write, record, events))
     from roundtable.results.debate_result import DebateResult
 
     fold = await wiring.sessions.load(session_id)
     mode, rules = debates.mode_of(fold.record), wiring.catalog.rules
-    return _export_parts(exporter, DebateResult.from_record(fold.to_record(), mode=mode, rules=rules))
+    return _export_parts(exporter, partial(write, DebateResult.from_record(fold.to_record(), mode=mode, rules=rules)))
 
 
-def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter] | None:
-    """Return the exporter of a format; `None` for `json`, which contains the session, not its result.
+def find_exporter(catalog: Catalog, format: str) -> Entry[Exporter]:
+    """Return the exporter of a format.
 
     Raises:
         ConfigurationError: The format is unknown.
     """
-    if format == "json":
-        return None
     exporter = catalog.exporters.find(format)
     if exporter is None:
         msg = f"unknown export format {format!r}"
-        raise ConfigurationError(msg, hint=f"Formats: json, {', '.join(catalog.exporters.names())}.")
+        raise ConfigurationError(msg, hint=f"Formats: {', '.join(catalog.exporters.names())}.")
     return exporter
 
 
-def _export_parts(exporter: Entry[Exporter], result: DebateResult) -> Iterator[str | bytes]:
+def can_sign(catalog: Catalog, format: str) -> bool:
+    """Check whether files in a format can be signed.
+
+    Raises:
+        ConfigurationError: The format is unknown.
+    """
+    exporter = find_exporter(catalog, format).thing
+    return isinstance(exporter, SessionExporter) and exporter.write_signed is not None
+
+
+def _export_parts(exporter: Entry[Exporter], write: Callable[[], str | bytes | Iterator[str]]) -> Iterator[str | bytes]:
     from roundtable.plugins.errors import use_entry
 
-    with use_entry("exporter", exporter) as write:
-        output = write(result)
+    with use_entry("exporter", exporter):
+        output = write()
         for part in (output,) if isinstance(output, str | bytes) else output:
             if not isinstance(part, str | bytes):
                 msg = f"it returned {type(part).__name__} instead of text or bytes"

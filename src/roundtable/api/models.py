@@ -8,18 +8,21 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
+from roundtable._core.registry import Entry
 from roundtable._core.words import counted, span_in_words
-from roundtable.agents import BaseAgent, Synthesizer, first_synthesizer
+from roundtable.agents import Synthesizer, first_synthesizer
 from roundtable.analysis import (
-    AIConsensusAnalyzer,
     AnalyzerChain,
+    AnalyzerSetup,
+    AskingMeter,
     ConsensusAnalyzer,
+    DebateAnalyzerFactory,
     NamedMeter,
-    SemanticAnalyzer,
-    StanceAnalyzer,
+    Readers,
 )
 from roundtable.api.checks import check_budget
 from roundtable.api.estimate import Extra, meters_of
+from roundtable.api.roles import agents_of
 from roundtable.engine.closing import independent_answers
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import asks_moderator
@@ -29,14 +32,14 @@ from roundtable.plugins.errors import make
 from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
 from roundtable.scoring.rules import judges_of
-from roundtable.tools import DefaultAgentToolkit
-from roundtable.types import AgentConfig, DebateContext, ProviderConfig
+from roundtable.tools import AskingToolkit, ModelCall
+from roundtable.types import DebateContext, ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
-    from roundtable.agents import AgentRegistry
+    from roundtable.agents import AgentRegistry, BaseAgent
     from roundtable.api.table_options import SeatLike, TableOptions
     from roundtable.gateway import StreamingModel
     from roundtable.plugins import Catalog
@@ -45,18 +48,14 @@ if TYPE_CHECKING:
     from roundtable.record import Fold
     from roundtable.scoring import Judges
     from roundtable.settings import Settings
-    from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy
+    from roundtable.types import AgentConfig, Budget, DebateConfig, DebateRecord, RetryPolicy
 
-__all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra", "trouble_of"]
+__all__ = ["Helpers", "Models", "analysis_extras", "synthesis_extra", "trouble_of"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
 _BATCH_SLACK_S: Final = 30.0
 """Seconds after `wait_s` after which a call in a batch is cancelled if it has not ended by itself."""
-
-ANALYZERS: Final = ("auto", "ai", "declared", "semantic", "stance", "basic")
-"""Built-in analyzers. `auto` uses `stance` if the debate has options. Otherwise it uses `ai` where the answers leave
-agreement open, and `declared` as its fallback."""
 
 _SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
 _PANEL_SIZE: Final = 3
@@ -284,27 +283,8 @@ def _models_of(agent: Agent) -> Iterator[object]:
     """Yield the model of an agent, and the models that its tools declare that they call."""
     yield getattr(agent, "chat_model", None)
     toolkit = getattr(agent, "toolkit", None)
-    for asks in toolkit.asks() if isinstance(toolkit, DefaultAgentToolkit) else ():
+    for asks in toolkit.asks() if isinstance(toolkit, AskingToolkit) else ():
         yield from (ask.model for ask in asks)
-
-
-def agents_of(seat: str, models: Sequence[ChatModel]) -> tuple[BaseAgent, ...]:
-    """Create the agents for one auxiliary role (`seat`), such as the judges; one agent per model."""
-    several = len(models) > 1
-    return tuple(
-        BaseAgent(
-            AgentConfig(
-                id=f"{seat}-{number}" if several else seat,
-                name=f"{seat.title()} {number}" if several else seat.title(),
-                provider=model.provider,
-                model=model.model,
-                temperature=0.0,
-                search=False,
-            ),
-            model,
-        )
-        for number, model in enumerate(models, start=1)
-    )
 
 
 _ONLY_IF_UNSETTLED: Final = (
@@ -314,32 +294,29 @@ _ONLY_IF_UNSETTLED: Final = (
 
 
 def analysis_extras(meter: ConsensusMeter, config: DebateConfig) -> list[Extra]:
-    """Return the model calls that measure each round; an empty list if no model measures.
+    """Return the model calls that measure each round; an empty list if the meter says that it calls no model.
 
     A chain that calls no model for settled rounds may make fewer calls, and the note of its calls says so.
     """
-    meters = [named.meter for named in meter.meters] if isinstance(meter, AnalyzerChain) else [meter]
-    reader = next((candidate for candidate in meters if isinstance(candidate, AIConsensusAnalyzer)), None)
-    if reader is None:
+    if not isinstance(meter, AskingMeter):
         return []
 
-    def requests(record: DebateRecord) -> Sequence[ChatRequest]:
+    def calls(record: DebateRecord) -> Sequence[ModelCall]:
         measured = [
             answers
             for record_round in record.rounds
             for answers in (independent_answers(record_round), record_round.responses)
+            if answers
         ]
-        once = [reader.request(answers, config.topic, record.session.id) for answers in measured if len(answers) > 1]
-        return once * reader.samples
+        return [call for said in measured for call in meter.asks(said, config.topic, session_id=record.session.id)]
 
-    note = _ONLY_IF_UNSETTLED if isinstance(meter, AnalyzerChain) and not meter.asks_if_settled else ""
-    return [Extra(agent, requests, note=note) for agent in agents_of("analyzer", reader.models)]
+    return [Extra("analyzer", calls, note=_ONLY_IF_UNSETTLED if getattr(meter, "leaves_out_calls", False) else "")]
 
 
 def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
     """Return the call that writes the synthesis; if its answer cannot be parsed, the call is made again."""
 
-    def requests(record: DebateRecord) -> Sequence[ChatRequest]:
+    def calls(record: DebateRecord) -> Sequence[ModelCall]:
         turns = tuple(turn for record_round in record.rounds for turn in record_round.turns)
         view = DebateContext(
             session_id=record.session.id,
@@ -348,9 +325,9 @@ def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
             current_round=max(1, len(record.rounds)),
             transcript=turns,
         )
-        return [writer.request(view)]
+        return [ModelCall(writer.model, writer.request(view))]
 
-    return Extra(agents_of("synthesizer", [writer.model])[0], requests, tries=2)
+    return Extra("synthesizer", calls, tries=2)
 
 
 class Helpers:
@@ -383,8 +360,13 @@ class Helpers:
         self._agents = agents
 
     def meter(
-        self, analyzer: str | ConsensusMeter, configs: Iterable[AgentConfig], *, capped: bool, chosen: bool = False
-    ) -> ConsensusMeter:
+        self,
+        analyzer: str | ConsensusMeter,
+        configs: Iterable[AgentConfig],
+        *,
+        capped: bool,
+        options: Sequence[str] | None = None,
+    ) -> AnalyzerChain:
         """Return the meter of a debate; no model is called.
 
         Args:
@@ -392,51 +374,44 @@ class Helpers:
             configs: Configurations of the agents; by default, the first light model of their providers analyses the
                 answers.
             capped: Whether there is a budget in dollars, so that a model without a price cannot be called.
-            chosen: Whether the debate has options. Then the choices are known, and `auto` does not call a model.
+            options: Options that the agents choose from; `None` for an open question.
 
         Raises:
             ConfigurationError: The analyzer is unknown, or the model that `seats` names for it cannot be created.
         """
-        if not isinstance(analyzer, str):
-            if not callable(getattr(analyzer, "measure", None)):
-                msg = f"analyzer must be one of {', '.join(ANALYZERS)}, or have `measure`, not {analyzer!r}"
-                raise ConfigurationError(msg)
-            return AnalyzerChain([NamedMeter("analyzer", analyzer)], fallback=ConsensusAnalyzer())
-        if analyzer not in ANALYZERS:
-            meter = self._plugin_meter(analyzer, configs, capped=capped)
-            return AnalyzerChain([meter], fallback=ConsensusAnalyzer())
-        if analyzer == "basic":
-            return ConsensusAnalyzer()
-        if analyzer == "stance" or (analyzer == "auto" and chosen):
-            return AnalyzerChain([NamedMeter("stance", StanceAnalyzer(options_only=chosen))])
-        if analyzer == "semantic":
-            return AnalyzerChain([NamedMeter("semantic", SemanticAnalyzer())])
-        if analyzer == "declared":
-            return AnalyzerChain([])
-        reader = NamedMeter("ai", self._ai_analyzer(configs, capped=capped))
-        return AnalyzerChain([reader], asks_if_settled=analyzer == "ai")
+        if isinstance(analyzer, str):
+            seats = tuple(configs)
+            chosen = None if options is None else tuple(options)
+            named = self._named_meter(analyzer, AnalyzerSetup(chosen, lambda: self._readers(seats, capped=capped)))
+        elif callable(getattr(analyzer, "measure", None)):
+            named = NamedMeter("analyzer", analyzer)
+        else:
+            known = ", ".join(self._catalog.analyzers.names())
+            raise ConfigurationError(f"analyzer must be one of {known}, or have `measure`, not {analyzer!r}")
+        return AnalyzerChain([named], fallback=ConsensusAnalyzer())
 
-    def _plugin_meter(self, name: str, configs: Iterable[AgentConfig], *, capped: bool) -> NamedMeter:
+    def _named_meter(self, name: str, setup: AnalyzerSetup) -> NamedMeter:
         entry = self._catalog.analyzers.find(name)
         if entry is None:
-            known = (*ANALYZERS, *self._catalog.analyzers.names())
+            known = self._catalog.analyzers.names()
             close = get_close_matches(name, known, 1)
             suggestion = f". Did you mean {close[0]!r}?" if close else ""
             hint = f"Choose from {', '.join(known)}."
             raise ConfigurationError(f"unknown analyzer {name!r}{suggestion}", hint=hint)
-        models = self._ai_analyzer(configs, capped=capped).models
-        return NamedMeter(name, make("analyzer", entry, models[0] if models else None), entry.source)
+        factory = entry.thing
+        if isinstance(factory, DebateAnalyzerFactory):
+            for_debate = Entry(entry.name, factory.for_debate, entry.summary, entry.source)
+            return NamedMeter(name, make("analyzer", for_debate, setup), entry.source)
+        model = next(iter(setup.readers().models), None)
+        return NamedMeter(name, make("analyzer", entry, model), entry.source)
 
-    def _ai_analyzer(self, configs: Iterable[AgentConfig], *, capped: bool) -> AIConsensusAnalyzer:
-        models, reason = self._readers(tuple(configs))
+    def _readers(self, configs: Sequence[AgentConfig], *, capped: bool) -> Readers:
+        """Return the models that analyse answers, without a model that cannot be paid from a budget in dollars."""
+        models, reason = self._all_readers(configs)
         missing_price = _missing_price(models) if capped else ""
-        return (
-            AIConsensusAnalyzer(why_none=missing_price)
-            if missing_price
-            else AIConsensusAnalyzer(models, why_none=reason)
-        )
+        return Readers((), missing_price) if missing_price else Readers(tuple(models), reason)
 
-    def _readers(self, configs: Sequence[AgentConfig]) -> tuple[list[ChatModel], str]:
+    def _all_readers(self, configs: Sequence[AgentConfig]) -> tuple[list[ChatModel], str]:
         """Return the models that analyse answers: those named in `seats`, else a light model, else a debater's."""
         seated = self.models_for("analyzer")
         if seated:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from roundtable.agents import BaseAgent
 from roundtable.agents.native_search import SEARCH_REFUSED
 from roundtable.errors import ConfigurationError
+from roundtable.protocols import SearchingAgent
 from roundtable.types import NativeSearch
 from roundtable.types.base import first_error
 
@@ -161,7 +162,7 @@ def restore_refusals(fold: Fold, agents: Mapping[str, Agent]) -> None:
     """Turn the search off for agents whose provider refused to search in a stored session."""
     for turn in chain.from_iterable(round_record.in_order() for round_record in fold.rounds):
         agent = agents.get(turn.agent_id)
-        if turn.outcome != "answered" or not isinstance(agent, BaseAgent):
+        if turn.outcome != "answered" or not isinstance(agent, SearchingAgent):
             continue
         if any(warning.startswith(SEARCH_REFUSED) for warning in turn.result.warnings):
             agent.search_refused(fold.record.id)

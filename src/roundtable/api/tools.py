@@ -10,7 +10,7 @@ from roundtable.api.checks import check_list
 from roundtable.errors import ConfigurationError
 from roundtable.plugins.errors import make
 from roundtable.protocols import Agent, AgentToolkit, Prepares, Tool
-from roundtable.tools import DefaultAgentToolkit, FactCheck, FunctionTool, SearchWeb, tool
+from roundtable.tools import AskingToolkit, DefaultAgentToolkit, FactCheck, FunctionTool, SearchWeb, tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -126,7 +126,9 @@ class TableTools:
         own_toolkit = agent.toolkit
         if isinstance(own_toolkit, DefaultAgentToolkit) and own_toolkit is not self.toolkit:
             own_toolkit.check_dependencies(self._dependencies)
-        if self._approve is not None and own_toolkit is not None and not isinstance(own_toolkit, DefaultAgentToolkit):
+        is_included = self._approve is not None or isinstance(own_toolkit, AskingToolkit)
+        if is_included and own_toolkit is not None and not isinstance(own_toolkit, DefaultAgentToolkit):
+            # The built-in toolkit has its calls approved, and prices the models that it states.
             toolkit_of_others, own_toolkit = own_toolkit, DefaultAgentToolkit(standard=False)
             own_toolkit.include(toolkit_of_others)
         toolkit = (

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roundtable.api.files import find_exporter, format_of
+from roundtable.api.files import can_sign, find_exporter, format_of
 from roundtable.cli.event_printer import line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.sessions import full_id
@@ -36,14 +36,16 @@ async def export_session(
     sign_with: str | None = None,
 ) -> ExitCode:
     """Write a session to files, or to standard output if no file is named."""
+    catalog = context.table.catalog
     if format is not None:
-        find_exporter(context.table.catalog, format)
-    files: list[tuple[Path, str]] = [(_path(name), format or format_of(name)) for name in outputs]
+        find_exporter(catalog, format)
+    files: list[tuple[Path, str]] = [(_path(name), format or format_of(name, catalog)) for name in outputs]
     if html is not None:
         files.append((_path(html), "html"))
-    if sign_with is not None and (not files or any(file_format != "json" for _, file_format in files)):
+    if sign_with is not None and (not files or not all(can_sign(catalog, file_format) for _, file_format in files)):
         raise ConfigurationError(
-            "--sign needs a file in the format 'json'", hint="For example: --format json --output session.json"
+            "--sign needs a file in a format that can be signed, such as json",
+            hint="For example: --format json --output session.json",
         )
     if not files and context.screen.as_json and format not in {None, "json"}:
         msg = f"--json prints JSON, but --format {format} asks for another format"

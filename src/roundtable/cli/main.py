@@ -16,13 +16,14 @@ from roundtable._core.files import discard_stdout, report_stdout_error
 from roundtable._core.text import error_text
 from roundtable.cli.app import app
 from roundtable.cli.exit_codes import ExitCode, exit_code
-from roundtable.cli.plugins import run_plugin_command, show_plugin_commands
+from roundtable.cli.plugins import find_plugin_commands, run_plugin_command, show_plugin_commands
 from roundtable.cli.render import Screen
+from roundtable.cli.typer_commands import HELP, call
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 __all__ = ["complete_words", "run"]
 
@@ -31,8 +32,6 @@ ROOT_OPTIONS: Final = frozenset({"-h", "--help", "--version", "--install-complet
 """Options that belong to no command."""
 _build_command = cache(typer.main.get_command)
 """Builds the command from the type hints of its functions; cached, since building takes longer than most commands."""
-HELP: Final = "See `roundtable --help`, or `--help` after a command."
-
 
 _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EPIPE})
 """Errors of writing to a full disk, or to a broken or closed stream."""
@@ -87,25 +86,26 @@ def _report(error: RoundtableError, *, as_json: bool) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments and arguments[0] not in _command_names():
-        code = run_plugin_command(arguments)
-        if code is not None:
-            return code
-    words = complete_words(arguments)
-    try:
-        code = _build_command(app).main(words, prog_name="roundtable", standalone_mode=False)
-    except typer.TyperException as error:
-        usage = f"{error.format_message()}"
-        raise ConfigurationError(usage or "the command line is incomplete", hint=HELP) from None
-    except typer.Abort:
-        return ExitCode.INTERRUPTED
+    own = _command_names()
+    others: tuple[str, ...] = ()
+    if arguments and arguments[0] not in own:
+        commands = find_plugin_commands(arguments[0])
+        if arguments[0] in commands:
+            return run_plugin_command(commands.entry(arguments[0]), arguments[1:])
+        others = commands.names()
+    words = complete_words(arguments, others)
+    code = call(_build_command(app), words, "roundtable")
     if words[0] in {"-h", "--help"}:
-        show_plugin_commands(Screen(), _command_names())
-    return code if isinstance(code, int) else ExitCode.OK
+        show_plugin_commands(Screen(), own)
+    return code
 
 
-def complete_words(arguments: list[str]) -> list[str]:
+def complete_words(arguments: list[str], others: Collection[str] = ()) -> list[str]:
     """Insert the word `debate` if the command line starts with a topic or an option instead of a command.
+
+    Args:
+        arguments: The words of the command line.
+        others: Names of commands of plugins, which may be misspelt too.
 
     Raises:
         ConfigurationError: The first word looks like a misspelt command, or options stand before a command.
@@ -127,7 +127,7 @@ def complete_words(arguments: list[str]) -> list[str]:
     if first.startswith("-"):
         _check_order(arguments, names)
         return ["debate", *arguments]
-    matches = [] if " " in first else difflib.get_close_matches(first, names, n=1, cutoff=0.75)
+    matches = [] if " " in first else difflib.get_close_matches(first, [*names, *others], n=1, cutoff=0.75)
     if matches:
         msg = f"unknown command {first!r}; did you mean {matches[0]!r}?"
         raise ConfigurationError(msg, hint=f"To debate about this word: roundtable debate {first}")

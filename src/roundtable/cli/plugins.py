@@ -9,9 +9,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from typer import Typer
+
+from roundtable._core.registry import Registry
 from roundtable._core.text import error_text
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
+from roundtable.cli.typer_commands import call, plain_command
 from roundtable.errors import PluginError, RoundtableError
 from roundtable.report import plain
 
@@ -20,14 +24,16 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from roundtable._core.registry import Entry
     from roundtable.api.offered import ModeOffer
     from roundtable.api.seats import Offer
     from roundtable.cli.context import CommandContext
     from roundtable.cli.render import Screen
-    from roundtable.plugins import LoadedPlugins, PluginReport
+    from roundtable.plugins import Command, LoadedPlugins, PluginReport
     from roundtable.types import AgentConfig
 
 __all__ = [
+    "find_plugin_commands",
     "list_agents",
     "list_modes",
     "list_plugins",
@@ -38,6 +44,7 @@ __all__ = [
 ]
 
 
+_HELP_CHARS: Final = 200
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9_/.-]*")
 
 
@@ -130,10 +137,20 @@ def show_plugin_commands(screen: Screen, ours: Collection[str]) -> None:
     width = max((len(entry.name) for entry in entries), default=0) + 2
     screen.show([line(""), line("Commands of plugins:")])
     for entry in sorted(entries, key=lambda entry: entry.name):
-        summary = plain(entry.summary or f"A command of {entry.source}.")
+        summary = plain(entry.summary or _help_of(entry.thing) or f"A command of {entry.source}.")
         screen.show([Line(f"{plain(entry.name):{width}}{summary}", indent=2, hang=width)])
     if broken:
         screen.show([line(f"(could not be loaded: {broken}; `roundtable plugins` shows why)", indent=2)])
+
+
+def _help_of(command: Command) -> str:
+    """Return the first sentence of a typer app's own help; empty if it has none, or if the app cannot be built."""
+    if not isinstance(command, Typer):
+        return ""
+    try:
+        return str(plain_command(command).get_short_help_str(_HELP_CHARS))
+    except Exception:  # noqa: BLE001  (the app is foreign code, and the help of the other commands must be shown)
+        return ""
 
 
 def _any_installed() -> bool:
@@ -153,22 +170,32 @@ def _load_installed() -> LoadedPlugins:
     return load_plugins(Plugins.load(to_stderr=True), Settings.from_env())
 
 
-def run_plugin_command(words: Sequence[str]) -> int | None:
-    """Run the command of a plugin; return `None` if no plugin has this command.
+def find_plugin_commands(word: str) -> Registry[Command]:
+    """Return the commands of all installed plugins; none if the first word of the command line names no command."""
+    if not _COMMAND.fullmatch(word):
+        return Registry("command")
+    return _load_installed().catalog.commands
+
+
+def run_plugin_command(entry: Entry[Command], words: Sequence[str]) -> int:
+    """Run the command of a plugin and return its exit code.
+
+    Args:
+        entry: The command: a typer app, or a function of the words.
+        words: The words after the command's name.
 
     Raises:
-        PluginError: The plugin could not be loaded, or its command failed.
+        RoundtableError: The command raised it, or the words do not fit the options of a typer app.
+        PluginError: The command failed in another way.
     """
-    if not words or not _COMMAND.fullmatch(words[0]):
-        return None
-    commands = _load_installed().catalog.commands
-    if words[0] not in commands:
-        return None
-    entry = commands.entry(words[0])
     try:
-        code: object = entry.thing(list(words[1:]))
+        if isinstance(entry.thing, Typer):
+            return call(plain_command(entry.thing), words, f"roundtable {entry.name}")
+        code: object = entry.thing(list(words))
     except SystemExit as error:
         code = error.code
+    except RoundtableError:
+        raise
     except Exception as error:
         msg = f"the command {entry.name!r} of {entry.source} failed: {type(error).__name__}: {error_text(error)}"
         raise PluginError(msg, plugin=entry.source, stage="use", cause=error) from error

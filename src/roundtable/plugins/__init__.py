@@ -1,5 +1,6 @@
 """Plugins: hook specifications, typed registrars, and the loading of plugins."""
 
+from roundtable.plugins.exporters import Exporter, ResultExporter, SessionExporter
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.plugins.loader import LoadedPlugins, load_catalog, load_plugins
 from roundtable.plugins.registrar import (
@@ -10,7 +11,6 @@ from roundtable.plugins.registrar import (
     Command,
     CommandRegistrar,
     ExitRegistrar,
-    Exporter,
     ExporterRegistrar,
     Host,
     ModeRegistrar,
@@ -55,9 +55,11 @@ __all__ = [
     "ProfileRegistrar",
     "ProviderRegistrar",
     "Registrar",
+    "ResultExporter",
     "RuleRegistrar",
     "SearchProviderFactory",
     "SearchProviderRegistrar",
+    "SessionExporter",
     "StorageFactory",
     "StorageRegistrar",
     "ToolFactory",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.agents import GENERAL_PERSONAS
+from roundtable.analysis import BUILTIN_ANALYZERS
 from roundtable.exits import exit_registry
 from roundtable.modes import BUILTIN_MODES
+from roundtable.plugins.exporters import BUILTIN_EXPORTERS
 from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers.builtin import builtin_providers
 from roundtable.scoring import BUILTIN_RULES
@@ -15,9 +17,8 @@ from roundtable.tools.search import builtin_searches
 from roundtable.tools.standard import BUILTIN_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from roundtable.plugins.registrar import (
+        AnalyzerRegistrar,
         ExitRegistrar,
         ExporterRegistrar,
         ModeRegistrar,
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
         ToolRegistrar,
     )
     from roundtable.protocols import Observer
-    from roundtable.results.debate_result import DebateResult
     from roundtable.settings import Settings
 
 __all__ = [
+    "roundtable_register_analyzers",
     "roundtable_register_exits",
     "roundtable_register_exporters",
     "roundtable_register_modes",
@@ -59,6 +60,13 @@ def roundtable_register_modes(registrar: ModeRegistrar) -> None:
     """Add the built-in modes."""
     for name, mode, summary in BUILTIN_MODES:
         registrar.add(name, mode(), summary=summary)
+
+
+@hookimpl
+def roundtable_register_analyzers(registrar: AnalyzerRegistrar) -> None:
+    """Add the built-in analyzers."""
+    for name, factory, summary in BUILTIN_ANALYZERS:
+        registrar.add(name, factory, summary=summary)
 
 
 @hookimpl
@@ -93,32 +101,9 @@ def roundtable_register_personas(registrar: PersonaRegistrar) -> None:
 
 @hookimpl
 def roundtable_register_exporters(registrar: ExporterRegistrar) -> None:
-    """Add the built-in formats. The format `json` is not among them, because it exports the session, not its result."""
-    registrar.add("markdown", _markdown, summary="For people: text with headings and tables.")
-    registrar.add("html", _page, summary="For people: one page without other files.")
-    registrar.add("csv", _csv, summary="For spreadsheets: one line per turn.")
-
-
-def _markdown(result: DebateResult) -> Iterator[str]:
-    # Imported late, here and below, because most debates are never exported.
-    from roundtable.report import markdown_parts
-    from roundtable.results.view import view_of
-
-    return markdown_parts(view_of(result))
-
-
-def _page(result: DebateResult) -> Iterator[str]:
-    from roundtable.report import page_parts
-    from roundtable.results.view import view_of
-
-    return page_parts(view_of(result))
-
-
-def _csv(result: DebateResult) -> Iterator[str]:
-    from roundtable.report import csv_parts
-    from roundtable.results.rows import TURN_COLUMNS
-
-    return csv_parts(TURN_COLUMNS, result.to_records())
+    """Add the built-in export formats."""
+    for name, exporter, summary in BUILTIN_EXPORTERS:
+        registrar.add(name, exporter, summary=summary)
 
 
 @hookimpl

@@ -111,7 +111,7 @@ def roundtable_register_profiles(registrar: ProfileRegistrar, host: Host) -> Non
 
 @hookspec
 def roundtable_register_exporters(registrar: ExporterRegistrar, host: Host) -> None:
-    """Add export formats: `registrar.add("yaml", write_yaml, summary="...")`; `json` is reserved."""
+    """Add export formats: `registrar.add("yaml", write_yaml, summary="...")`."""
 
 
 @hookspec
@@ -121,4 +121,4 @@ def roundtable_register_observers(registrar: ObserverRegistrar, host: Host) -> N
 
 @hookspec
 def roundtable_register_commands(registrar: CommandRegistrar, host: Host) -> None:
-    """Add commands: `registrar.add("score", score, summary="...")`, called with the arguments of `roundtable score`."""
+    """Add commands, typer apps or functions of words: `registrar.add("score", score, summary="...")`."""

@@ -12,6 +12,7 @@ from roundtable._version import __version__
 from roundtable.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.modes.registry import check_mode
 from roundtable.plugins import hookspecs
+from roundtable.plugins.exporters import SessionExporter
 from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
 from roundtable.scoring import Rule
 from roundtable.types import Persona
@@ -49,9 +50,16 @@ def _check_profile(name: str, registered: object) -> None:
 
 
 def _check_exporter(name: str, registered: object) -> None:
-    if name == "json":
-        raise ConfigurationError("an exporter cannot be named 'json', the built-in export", hint="Use another name.")
-    _check_callable(name, registered)
+    if not isinstance(registered, SessionExporter):
+        _check_callable(name, registered)
+    endings: object = getattr(registered, "file_endings", ())
+    if not isinstance(endings, tuple | list) or not all(_is_ending(each) for each in endings):
+        msg = f"file_endings of {name!r} must be endings of file names, not {endings!r:.80}"
+        raise ConfigurationError(msg, hint='Write them with a dot, in lower case: (".yaml", ".yml").')
+
+
+def _is_ending(text: object) -> bool:
+    return isinstance(text, str) and len(text) > 1 and text.startswith(".") and text == text.lower()
 
 
 HOOKS: Final[Mapping[str, Callable[[str, object], None]]] = {

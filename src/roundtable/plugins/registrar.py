@@ -11,15 +11,15 @@ from roundtable.types import ProviderInfo
 from roundtable.vendors import VENDORS, known_provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pydantic import JsonValue
 
     from roundtable.errors import RoundtableError
     from roundtable.exits import ExitFactory
+    from roundtable.plugins.exporters import Exporter
     from roundtable.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage, Tool
     from roundtable.providers.spec import ProviderFactory
-    from roundtable.results.debate_result import DebateResult
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.tools import WebSearchProvider
@@ -34,7 +34,6 @@ __all__ = [
     "Command",
     "CommandRegistrar",
     "ExitRegistrar",
-    "Exporter",
     "ExporterRegistrar",
     "Host",
     "ModeRegistrar",
@@ -120,22 +119,20 @@ ToolFactory: TypeAlias = "Callable[[], Tool]"
 """Creates a tool."""
 
 AnalyzerFactory: TypeAlias = "Callable[[ChatModel | None], ConsensusMeter]"
-"""Function that creates a meter of consensus; it gets the table's light model, or `None`."""
+"""Function that creates a meter of consensus; it gets the table's light model, or `None`.
+
+A `roundtable.analysis.DebateAnalyzerFactory` gets more: all models that can read the answers, and the options."""
 
 SearchProviderFactory: TypeAlias = "Callable[[str, Settings], WebSearchProvider]"
 """Function that creates a provider of web searches, from the text after the colon in its name and from the settings."""
-
-Exporter: TypeAlias = "Callable[[DebateResult], str | bytes | Iterator[str]]"
-"""Function that writes a result in a format: as text, as bytes for a file, or as parts of a text in order.
-
-A server sends the output with the media type in the function's attribute `media_type`, such as `"application/pdf"`; by
-default, text is sent as `text/plain` and bytes as `application/octet-stream`."""
 
 ObserverFactory: TypeAlias = "Callable[[Settings], Observer]"
 """Creates an observer for one table."""
 
 Command: TypeAlias = "Callable[[Sequence[str]], int]"
-"""Function that runs a command with the arguments after the command's name, and returns the exit code."""
+"""Function that runs a command with the arguments after the command's name, and returns the exit code.
+
+A `typer.Typer`, which is callable too, gets options, help and errors like those of the built-in commands."""
 
 
 class Host(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import anyio
 import pytest
 
+from roundtable.analysis import AskingMeter
 from roundtable.testing.suite import Suite, runs_beside
 from roundtable.types import AgentResponse, Measured
 
@@ -71,7 +72,11 @@ class AnalyzerSuite(Suite):
         with anyio.fail_after(self.limit_s):
             measured: object = await meter.measure(responses, "Tea or coffee?", session_id=None, groupthink=groupthink)
         assert isinstance(measured, Measured), f"a meter must return Measured, not {type(measured).__name__}"
-        assert measured.usage is None or measured.usage.calls >= 0
+        calls = 0 if measured.usage is None else measured.usage.calls
+        assert calls >= 0
+        if isinstance(meter, AskingMeter):
+            stated = len(meter.asks(responses, "Tea or coffee?", session_id=None))
+            assert calls <= stated, f"the meter made {calls} model calls, but `asks` states {stated}"
         return measured.consensus
 
     @pytest.mark.parametrize(
@@ -85,7 +90,10 @@ class AnalyzerSuite(Suite):
         ],
     )
     async def test_a_round_is_measured(self, meter: ConsensusMeter, said: tuple[str, ...]) -> None:
-        """The result has a level in [0, 1], a method and clusters of the agents, and can be stored."""
+        """The result has a level in [0, 1], a method and clusters of the agents, and can be stored.
+
+        If the meter has `asks`, it makes no more model calls than `asks` states.
+        """
         responses = positions(*said)
         consensus = await self._measure(meter, responses)
         assert 0 <= consensus.agreement_level <= consensus.agreement_at_most <= 1

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TOOL_ATTEMPTS,
         TOOL_BASE_DELAY_S,
         TOOL_TIMEOUT_S,
+        AskingToolkit,
         CallsModels,
         ModelCall,
         ToolContext,
@@ -63,6 +64,7 @@ __all__ = [
     "TOOL_BASE_DELAY_S",
     "TOOL_TIMEOUT_S",
     "Approver",
+    "AskingToolkit",
     "CallsModels",
     "DefaultAgentToolkit",
     "Evidence",
@@ -138,7 +140,7 @@ _HOME = {
     ),
     **dict.fromkeys(("Approver", "ToolRequest"), "approval"),
     **dict.fromkeys(("DefaultAgentToolkit", "ToolOutcome", "bound", "create_default_toolkit"), "toolkit"),
-    **dict.fromkeys(("CallsModels", "ModelCall", "ToolContext", "ToolTurn", "TurnTool"), "definition"),
+    **dict.fromkeys(("AskingToolkit", "CallsModels", "ModelCall", "ToolContext", "ToolTurn", "TurnTool"), "definition"),
 }
 
 __getattr__: Callable[[str], object]

@@ -21,7 +21,7 @@ from roundtable.stages import is_foreign_cancellation
 from roundtable.types import AgentTool, JsonObject, ToolResult, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pydantic import ValidationError
 
@@ -34,6 +34,7 @@ __all__ = [
     "TOOL_ATTEMPTS",
     "TOOL_BASE_DELAY_S",
     "TOOL_TIMEOUT_S",
+    "AskingToolkit",
     "CallsModels",
     "ModelCall",
     "ToolContext",
@@ -358,12 +359,27 @@ class TurnTool(Protocol):
 
 
 class ModelCall(NamedTuple):
-    """A call of a model that a tool may make."""
+    """A call of a model that a tool or an analyzer may make."""
 
     model: ChatModel
     """The model to call."""
     request: ChatRequest
-    """The request, without the text that the agent adds to it."""
+    """The request; that of a tool is without the text that the agent adds to it."""
+
+
+@runtime_checkable
+class AskingToolkit(Protocol):
+    """Optional method of an `AgentToolkit` whose tools call models; `estimate` and budgets in dollars need it.
+
+    A toolkit without it counts as one whose tools call no model.
+    """
+
+    def asks(self, allow: Collection[str] | None = None) -> Sequence[Sequence[ModelCall]]:
+        """Return, for each tool that calls models, the model calls that one call of the tool makes at most.
+
+        Args:
+            allow: Names of the tools to include; by default, all tools.
+        """
 
 
 @runtime_checkable

@@ -22,6 +22,7 @@ from roundtable.tools.definition import (
     TOOL_ATTEMPTS,
     TOOL_BASE_DELAY_S,
     TOOL_TIMEOUT_S,
+    AskingToolkit,
     CallsModels,
     ToolTurn,
     TurnTool,
@@ -387,14 +388,17 @@ class DefaultAgentToolkit:
         """
         tools = [tool for name, tool in self._tools.items() if allow is None or name in allow]
         asks_by_tool = [tool.asks() for tool in tools if isinstance(tool, CallsModels)]
+        for included in self._toolkits:
+            if isinstance(included, AskingToolkit) and not isinstance(included, DefaultAgentToolkit):
+                asks_by_tool += included.asks(allow)
         guard = self._guard
         if guard is not None:
             asks_by_tool = [[ask._replace(model=guard(ask.model)) for ask in asks] for asks in asks_by_tool]
         toolkits = [toolkit for toolkit in self._toolkits if isinstance(toolkit, DefaultAgentToolkit)]
-        included = [toolkit if guard is None else toolkit.over(guard) for toolkit in toolkits]
+        standard = [toolkit if guard is None else toolkit.over(guard) for toolkit in toolkits]
         return (
             *(tuple(asks) for asks in asks_by_tool if asks),
-            *(asks for toolkit in included for asks in toolkit.asks(allow)),
+            *(asks for toolkit in standard for asks in toolkit.asks(allow)),
         )
 
     def for_turn(self, context: DebateContext) -> DefaultAgentToolkit:

@@ -17,6 +17,7 @@ from pydantic import BeforeValidator
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.api.files import find_exporter
 from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
+from roundtable.plugins.exporters import BUILTIN_EXPORTERS, file_endings
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.errors import invalid_field
@@ -30,7 +31,8 @@ from roundtable.types import DebateMode, RoundRecord, SessionFilter, SessionStat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.plugins import Catalog
+    from roundtable._core.registry import Entry
+    from roundtable.plugins import Exporter
     from roundtable.types import SearchHit, SessionSummary
 
 __all__ = ["SessionId", "router"]
@@ -46,16 +48,11 @@ SessionId: TypeAlias = Annotated[
 _MAX_HITS: Final = 1_000
 _STOP_S: Final = 5.0
 _POLL_S: Final = 0.1
-_SUFFIXES: Final = {
-    "markdown": ("md", "text/markdown"),
-    "html": ("html", "text/html"),
-    "json": ("json", "application/json"),
-    "csv": ("csv", "text/csv"),
-}
+_BUILTIN_TYPES: Final = [exporter.media_type or "text/plain" for _, exporter, _ in BUILTIN_EXPORTERS]
 _DOCUMENT: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The document, as a download.",
-        "content": {media_type: {"schema": {"type": "string"}} for _, media_type in _SUFFIXES.values()}
+        "content": {media_type: {"schema": {"type": "string"}} for media_type in _BUILTIN_TYPES}
         | {
             "text/plain": {"schema": {"type": "string"}},
             "application/json": {"schema": {"type": "object"}},
@@ -249,9 +246,8 @@ async def export_session(
     # Exporting a long session, or with a plugin, takes time, so it runs in a thread.
     parts = await anyio.to_thread.run_sync(tuple, await table.export_parts(session_id, kind))
     content = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
-    suffix, media_type = _SUFFIXES.get(kind) or _plugin_format(
-        table.catalog, kind, binary=any(isinstance(part, bytes) for part in parts)
-    )
+    exporter = find_exporter(table.catalog, kind)
+    suffix, media_type = _file_type(exporter, binary=any(isinstance(part, bytes) for part in parts))
     name = re.sub(r"[^0-9A-Za-z_-]", "", session_id)[:8]
     headers = {
         "content-disposition": f'attachment; filename="roundtable-{name}.{suffix}"',
@@ -262,14 +258,13 @@ async def export_session(
     return Response(content, headers=headers, media_type=media_type)
 
 
-def _plugin_format(catalog: Catalog, kind: str, *, binary: bool) -> tuple[str, str]:
-    """Return the file extension and media type of a plugin's format; text formats need not declare a media type."""
-    exporter = find_exporter(catalog, kind)
-    declared = getattr(exporter.thing, "media_type", None) if exporter is not None else None
+def _file_type(exporter: Entry[Exporter], *, binary: bool) -> tuple[str, str]:
+    """Return the file extension and media type of a format; text formats need not declare a media type."""
+    declared = getattr(exporter.thing, "media_type", None)
     is_valid = isinstance(declared, str) and _MEDIA_TYPE.fullmatch(declared) is not None
     if not (is_valid or binary):
         return "txt", "text/plain"
-    suffix = re.sub(r"[^0-9a-z]", "", kind.rpartition("/")[2].lower())
+    suffix = re.sub(r"[^0-9a-z]", "", file_endings(exporter.name, exporter.thing)[0].lower())
     return suffix[:16] or "bin", str(declared) if is_valid else "application/octet-stream"
 
 
