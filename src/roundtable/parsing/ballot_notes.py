@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable.parsing.ballot_signs import MEANT, marks_in
 from roundtable.reading.folding import fold
 from roundtable.reading.sites import contains
 
@@ -66,12 +67,11 @@ _SPEAKING: Final = re.compile(
 """Signs and words on order, number, rejection or quality, and letters of scripts whose words are not looked up."""
 _KINDS: Final = ("negation", "rejection", "adverse", "mistake", "doubt", "hedge", "condition", "exception", "others")
 _YES: Final = frozenset(
-    {"yes", "approve", "approved", "accept", "accepted", "acceptable", "true", "ja", "oui", "s\u00ed", "sim", "\u2713"}
-    | {"\u2714", "\u2705"}
+    {"yes", "approve", "approved", "accept", "accepted", "acceptable", "true", "ja", "oui", "s\u00ed", "sim", "y", "+"}
 )
 _NO: Final = frozenset(
     {"no", "reject", "rejected", "disapprove", "disapproved", "unacceptable", "not acceptable", "not approved"}
-    | {"false", "nein", "non", "n\u00e3o", "\u2717", "\u2718", "\u274c"}
+    | {"false", "nein", "non", "n\u00e3o", "n", "-", "\u2212", "\u2013"}
 )
 _FEWEST_REVERSED: Final = 2
 
@@ -84,7 +84,8 @@ def is_plain_note(note: str) -> bool:
         (True, False, False, False)
     """
     folded = fold(note)
-    return _SPEAKING.search(folded) is None and not any(contains(kind, folded) for kind in _KINDS)
+    is_speaking = _SPEAKING.search(folded) is not None or marks_in(note).signs or approval_in(note) is not None
+    return not is_speaking and not any(contains(kind, folded) for kind in _KINDS)
 
 
 def place_in(note: str) -> int | None:
@@ -122,14 +123,18 @@ def has_reversed_order(text: str) -> bool:
 
 
 def approval_in(words: str) -> bool | None:
-    """Return whether words behind an option approve of it; `None` if they say neither.
+    """Return whether words or signs behind an option approve of it; `None` if they say neither, or both.
 
     Example:
-        >>> approval_in("Yes."), approval_in("rejected"), approval_in("perhaps")
-        (True, False, None)
+        >>> approval_in("Yes."), approval_in("rejected"), approval_in("perhaps"), approval_in("(N)")
+        (True, False, None, False)
     """
-    word = " ".join(words.casefold().split()).strip(" .!*_`\"'")
-    return True if word in _YES else False if word in _NO else None
+    text, signs = marks_in(words)
+    word = " ".join(text.casefold().split()).strip(" .!*_`\"'()[]:")
+    said = {MEANT.get(sign) for sign in signs}
+    if word:
+        said.add(True if word in _YES else False if word in _NO else None)
+    return said.pop() if len(said) == 1 else None
 
 
 def ordered(places: Sequence[int | None], most: int, *, is_marked: bool) -> list[int] | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from roundtable.parsing.ballot_notes import approval_in, is_best_first, is_plain_note, ordered, place_in
+from roundtable.parsing.ballot_signs import MEANT, marks_in
 from roundtable.parsing.forms import LEADING_MEMBER
 from roundtable.parsing.json_in_text import RepairBudget, parse_object, parse_slips
 from roundtable.parsing.numerals import finite_number, score_number
@@ -25,6 +26,7 @@ from roundtable.types.answers import Reading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.parsing.ballot_signs import Sign
     from roundtable.reading import Asked
     from roundtable.types import JsonObject, JsonValue
 
@@ -72,10 +74,16 @@ _NUMBERED: Final = re.compile(r"\s*[(#]?([0-9]{1,2})[.):]\s+")
 _BULLET: Final = re.compile(r"\s*[-*\u2022\u00b7\u2013]\s+")
 _SCORED: Final = re.compile(r"(.+)(?::|=|\s[-\u2013\u2014]\s)(.+)", re.DOTALL)
 _NOTED: Final = re.compile(r"(.*\S)\s*(?:\(([^()]*)\)|\[([^\[\]]*)\])[\s.]*", re.DOTALL)
+_JUDGED: Final = re.compile(r"(.*[^\s:=([-])(?:\s*[:=]\s*|\s+[-\u2013\u2014]\s+|\s*[(\[]|\s)(.+)", re.DOTALL)
+"""An option, and behind it a word or sign of approval."""
 _BESIDE: Final = re.compile(r"([^:\u2013\u2014]+?)(?:\s*:|\s[-\u2013\u2014])\s+(\S.*)", re.DOTALL)
 _ORDINAL: Final = re.compile(r"#?([0-9]{1,2})(?:st|nd|rd|th)?\.?")
+_MEDALS: Final[dict[Sign, int]] = {"first": 1, "second": 2, "third": 3}
 _UNCHANGED: Final = frozenset({"whole", "form"})
+_NONE: Final = "none"
+"""What a ballot says that rejects every option."""
 _MOST_CHARS: Final = 20_000
+_BOX_CHARS: Final = len("[x]")
 _MOST_NOTED_CHARS: Final = 500
 
 
@@ -115,7 +123,7 @@ def ballot_in_text(text: str, kind: VoteList, asked: Asked, high: float | None =
     if len(text) > _MOST_CHARS:
         return None
     content = unfenced(ballot.without_lead(unfenced(text)))
-    if content[:1] not in {"[", "{"}:
+    if content[:1] not in {"[", "{"} or marks_in(content[:_BOX_CHARS]).signs:
         lines = [" ".join(line.split()) for line in content.splitlines()]
         return ballot.read("\n".join(filter(None, lines))) or ballot.single(reading, text)
     value = _json_in(content)
@@ -229,6 +237,17 @@ class _Part(NamedTuple):
     """The place that a note or a number beside it names."""
 
 
+class _Judged(NamedTuple):
+    """A part of a ballot of approvals."""
+
+    option: JsonValue
+    """What names the option."""
+    verdict: bool | None = None
+    """Whether it is approved; `None` if nothing beside it says so."""
+    is_box: bool = False
+    """Whether an empty box says that it isn't."""
+
+
 class _Ballot:
     """How a ballot of one kind is read.
 
@@ -249,7 +268,7 @@ class _Ballot:
     def read(self, value: JsonValue, others: JsonObject | None = None) -> OtherBallot | None:
         """Read a value in any form; `others` are the other members of the ballot."""
         found, words = self._found(value)
-        if not words:
+        if found is None or not words:
             return None
         reading = Reading(certainty="certain", rule="form", value=words)
         return OtherBallot((others or {}) | {LEADING_MEMBER[self._kind]: found}, reading)
@@ -261,8 +280,8 @@ class _Ballot:
             ranking: list[JsonValue] = [[*group] for group in groups]
             return ranking, " > ".join(map(" = ".join, groups))
         if self._kind == "approval":
-            approved: list[JsonValue] = [*(self._approval(value) or ())]
-            return approved, ", ".join(map(str, approved))
+            approved = self._approval(value)
+            return None if approved is None else [*approved], ", ".join(approved or ()) or _NONE
         scores = self._scores(value) or {}
         given: JsonObject = dict(scores.items())
         return given, ", ".join(f"{name} {score:g}" for name, score in scores.items())
@@ -271,6 +290,8 @@ class _Ballot:
         """Return the ballot of a text that names one option and no other, such as *I vote for Porto*."""
         option = reading.value
         if self._kind == "scores" or option is None or reading.certainty != "certain" or reading.rule in _UNCHANGED:
+            return None
+        if {"no", "empty", "unclear"}.intersection(marks_in(text, self._asked.options).signs):
             return None
         folded = fold(text)
         named = {name for mention in self._table.mentions(folded, 0, len(folded)) for name in mention.options}
@@ -294,7 +315,8 @@ class _Ballot:
 
     def is_noted(self, text: str) -> bool:
         """Check whether a text is not an option alone, but names one."""
-        if self._table.whole(text) and self._place_before(text)[0] is None:
+        is_marked = marks_in(text, self._asked.options).signs or self._place_before(text)[0] is not None
+        if self._table.whole(text) and not is_marked:
             return False
         folded = fold(text)
         return bool(self._table.mentions(folded, 0, len(folded)))
@@ -304,14 +326,21 @@ class _Ballot:
         if not isinstance(item, str | int) or isinstance(item, bool):
             return None
         text = str(item)
-        place, text = self._place_before(text) if len(text) <= _MOST_NOTED_CHARS else (None, text)
-        found = self._table.whole(text)
-        if len(found) == 1:
-            return _Part(found[0], place)
-        noted = self._noted(text) if len(text) <= _MOST_NOTED_CHARS else None
-        if noted is None or (place is not None and noted.place not in {None, place}):
+        if len(text) > _MOST_NOTED_CHARS:
+            return self._alone(text)
+        number, text = self._place_before(text)
+        text, signs = marks_in(text, self._asked.options)
+        named = self._alone(text) or self._noted(text)
+        # A medal is a place in a ranking. All other signs are a vote for or against the option.
+        if named is None or (signs and (self._kind != "ranking" or not _MEDALS.keys() >= {*signs})):
             return None
-        return noted._replace(place=noted.place or place)
+        places = {number, named.place, *map(_MEDALS.get, signs)} - {None}
+        return _Part(named.option, *places) if len(places) < 2 else None
+
+    def _alone(self, text: str) -> _Part | None:
+        """Return the option that a whole text is."""
+        found = self._table.whole(text)
+        return _Part(found[0]) if len(found) == 1 else None
 
     def _place_before(self, text: str) -> tuple[int | None, str]:
         """Return the number before an option, as in *2. Lisbon*, and the text without it."""
@@ -443,21 +472,48 @@ class _Ballot:
 
     def _approval(self, value: JsonValue) -> tuple[str, ...] | None:
         if isinstance(value, str):
-            parts = self._parts(value, _JOINTS)
-            judged = [_SCORED.fullmatch(part) for part in parts]
-            if not all(part is not None and approval_in(part[2]) is not None for part in judged):
-                return self._options_in(parts)
-            value = {part[1]: part[2] for part in judged if part is not None}
-            if len(value) != len(parts):
-                return None
+            judged = [self._judged(part) for part in self._parts(value, _JOINTS)]
+            return self._approved(judged)
         if isinstance(value, list) and not all(isinstance(item, dict) for item in value):
-            return self._options_in(value)
+            judged = [self._judged(item) if isinstance(item, str) else _Judged(item) for item in value]
+            # An item that rejects its option contradicts a list of those that are approved.
+            return None if any(item.verdict is False for item in judged) else self._approved(judged)
         entries = _entries(value, _APPROVALS)
-        if self._options_in([option for option, _ in entries]) is None:
-            return None
         verdicts = [approval_in(item) if isinstance(item, str) else item for _, item in entries]
-        approved = [option for (option, _), verdict in zip(entries, verdicts, strict=True) if verdict is True]
-        return self._options_in(approved) if all(isinstance(verdict, bool) for verdict in verdicts) else None
+        if not all(isinstance(verdict, bool) for verdict in verdicts):
+            return None
+        return self._approved(
+            [_Judged(option, verdict is True) for (option, _), verdict in zip(entries, verdicts, strict=True)]
+        )
+
+    def _judged(self, part: str) -> _Judged:
+        """Return what names an option, and whether signs or words beside it approve of the option."""
+        if len(part) > _MOST_NOTED_CHARS:
+            return _Judged(part)
+        text, signs = marks_in(part, self._asked.options)
+        said = {MEANT.get(sign) for sign in signs}
+        behind = None if self._table.whole(text) else _SCORED.fullmatch(text) or _JUDGED.fullmatch(text)
+        if behind is not None and (verdict := approval_in(behind[2])) is not None:
+            text = behind[1]
+            said.add(verdict)
+        if len(said) > 1 or None in said:
+            return _Judged(None)
+        return _Judged(text, said.pop() if said else None, is_box="empty" in signs)
+
+    def _approved(self, judged: Sequence[_Judged]) -> tuple[str, ...] | None:
+        """Return the options that are approved: those with a yes or, if nothing is judged, all that are named.
+
+        None is approved if every option is rejected by a word or sign; a form with empty boxes alone says nothing.
+        """
+        options = self._options_in([item.option for item in judged])
+        verdicts = {item.verdict for item in judged}
+        if options is None or verdicts == {None}:
+            return options
+        if None in verdicts or (
+            True not in verdicts and (len(options) < len(self._asked.options) or any(item.is_box for item in judged))
+        ):
+            return None
+        return tuple(option for option, item in zip(options, judged, strict=True) if item.verdict)
 
     def _scores(self, value: JsonValue) -> dict[str, float] | None:
         if isinstance(value, str):
