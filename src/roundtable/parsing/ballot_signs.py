@@ -16,6 +16,8 @@ __all__ = ["MEANT", "Marked", "Sign", "marks_in"]
 
 Sign: TypeAlias = Literal["yes", "no", "empty", "unclear", "first", "second", "third"]
 """What a sign says: of the option, that its box is empty, or the place of the option."""
+_SIGNS: Final[tuple[Sign, ...]] = ("yes", "no", "empty", "first", "second", "third", "unclear")
+_UNCLEAR: Final[tuple[Sign, ...]] = ("unclear",)
 MEANT: Final[dict[Sign, bool | None]] = {"yes": True, "no": False, "empty": False}
 """Whether a sign approves of the option beside it."""
 _YES: Final = "\u2705\u2714\u2713\u2611\U0001f44d\U0001f7e2\U0001f5f8\U0001f5f9"
@@ -66,10 +68,10 @@ def marks_in(text: str, options: Iterable[str] = ()) -> Marked:
     pieces = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     inner = [_inner(piece, at, len(pieces)) for at, piece in enumerate(pieces)]
     words = [piece for piece in inner if piece]
-    signs = tuple(_named(match) for match in found)
+    signs: list[Sign] = [_named(match) for match in found]
     if len(words) > 2:
-        return Marked(text, (*signs, "unclear"))
-    return Marked(words[0] if len(words) == 1 else _with_note(words), signs)
+        return Marked(text, (*signs, *_UNCLEAR))
+    return Marked(words[0] if len(words) == 1 else _with_note(words), (*signs,))
 
 
 def _inner(piece: str, at: int, count: int) -> str:
@@ -79,8 +81,7 @@ def _inner(piece: str, at: int, count: int) -> str:
 
 
 def _named(match: re.Match[str]) -> Sign:
-    name: Sign = match.lastgroup  # type: ignore[assignment]  # the groups are the names
-    return name
+    return next(name for name in _SIGNS if match[name])
 
 
 def _with_note(words: Sequence[str]) -> str:
