@@ -27,6 +27,9 @@ from roundtable.exits import exit_from_spec, exit_from_text, read_exit_settings,
 from roundtable.http import guard_public
 from roundtable.parsing import check_answer_schema, find_document, parse_answer, parse_prose, read_reply, value_problem
 from roundtable.parsing.ballot_notes import approval_in, has_reversed_order, is_best_first, is_plain_note, place_in
+from roundtable.parsing.ballot_phrases import approval_sentence, reasons_below, without_heading
+from roundtable.parsing.ballot_signs import marks_in
+from roundtable.parsing.ballot_tables import table_entries
 from roundtable.parsing.ballot_texts import VoteList, ballot_in_member, ballot_in_text, has_notes
 from roundtable.parsing.claims import parse_claims
 from roundtable.parsing.comparisons import parse_comparisons
@@ -127,6 +130,11 @@ READERS: Final[dict[str, Act]] = {
     "parsing.ballot_notes.is_best_first": is_best_first,
     "parsing.ballot_notes.is_plain_note": is_plain_note,
     "parsing.ballot_notes.place_in": place_in,
+    "parsing.ballot_phrases.approval_sentence": approval_sentence,
+    "parsing.ballot_phrases.reasons_below": reasons_below,
+    "parsing.ballot_phrases.without_heading": lambda text: without_heading(text, "scores"),
+    "parsing.ballot_signs.marks_in": marks_in,
+    "parsing.ballot_tables.table_entries": lambda text: table_entries(text, bool, {"score"}, ()),
     "parsing.ballot_texts.has_notes": lambda text: has_notes([text, {text: text}], CITIES),
     "parsing.comparisons.parse_comparisons": lambda text: parse_comparisons({text: text}),
     "parsing.confidence.loose_confidence": lambda text: loose_confidence(text, 1),

@@ -359,7 +359,7 @@ class TestScores:
         [
             "Porto: 9, Porto: 3",
             "Porto is a 9",
-            "Porto: 9 (cheap)",
+            "Porto: 9 (if cheap)",
             "Porto (incorrect): 9, Lisbon: 3",
             '{"scores": {"Porto (worst)": 9, "Lisbon": 1}}',
             "Porto: high",

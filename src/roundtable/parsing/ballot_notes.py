@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable.parsing.ballot_signs import MEANT, marks_in
 from roundtable.reading.folding import fold
 from roundtable.reading.sites import contains
 
@@ -27,13 +28,25 @@ _LAST_PLACE: Final = re.compile(
     r"(?:(?:my |the |clear )*(?:very )?(?:worst|last|lowest|bottom|least preferred|least favou?red|least favou?rite)"
     r"|(?:my |the )*(?:last|worst) (?:choice|pick|place|rank|option)|ranked last)"
 )
-_NAMED_PLACES: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_NAMED_PLACE: Final = re.compile(
-    rf"(?:my |the |ranked |in )*({'|'.join(_NAMED_PLACES)})(?: (?:choice|pick|place|rank|option))?"
+_NAMED_PLACES: Final = (
+    "first|erste[rs]?|erstens|premi(?:er|ère)|primer[oa]?|primo|primeir[oa]|eerste|第一(?:名|位)?",
+    "second|zweite[rs]?|zweitens|deuxième|seconde|segund[oa]|secondo|tweede|第二(?:名|位)?",
+    "third|dritte[rs]?|drittens|troisième|tercer[oa]?|terz[oa]|terceir[oa]|derde|第三(?:名|位)?",
+    "fourth|vierte[rs]?|viertens|quatrième|cuart[oa]|quart[oa]|vierde|第四(?:名|位)?",
+    "fifth|fünfte[rs]?|fünftens|cinquième|quint[oa]|vijfde|第五(?:名|位)?",
+    *("sixth", "seventh", "eighth", "ninth", "tenth"),
+)
+_NAMED_PLACE: Final = tuple(
+    re.compile(
+        rf"(?:my |the |ranked |in |meine? |auf |mon |ma |mi |il |la |o |a |mijn )*(?:{words})"
+        r"(?: (?:choice|pick|place|rank|option|wahl|platz|choix|opción|lugar|puesto|posto|scelta|opção|keuze|plaats))?"
+    )
+    for words in _NAMED_PLACES
 )
 _NUMBERED_PLACE: Final = re.compile(
-    r"(?:(?:rank|ranked|place|position|no\.?|number) ?#? ?([0-9]{1,2})|# ?([0-9]{1,2})"
-    r"|([0-9]{1,2})(?:st|nd|rd|th)(?: (?:choice|pick|place|rank))?)"
+    r"(?:(?:rank|ranked|place|position|no\.?|number|platz|rang|puesto|lugar|posto|posizione|posição|plaats|第) ?#? ?"
+    r"([0-9]{1,2})(?:名|位)?|# ?([0-9]{1,2})|([0-9]{1,2})(?:st|nd|rd|th)(?: (?:choice|pick|place|rank))?"
+    r"|([0-9]{1,2})位)"
 )
 _BEST_FIRST: Final = re.compile(r"(?:from )?best(?: first)? (?:to|->) worst(?: last)?|best first")
 _WORST: Final = r"(?:the )?(?:worst|lowest|bottom|last|least(?: (?:preferred|favou?red|liked|favou?rite))?)"
@@ -64,14 +77,21 @@ _SPEAKING: Final = re.compile(
     re.IGNORECASE,
 )
 """Signs and words on order, number, rejection or quality, and letters of scripts whose words are not looked up."""
+_FEATURE: Final = re.compile(
+    r"(?<![^\W\d_])(?:(?:(?:has|have|having|with|offers?) (?:the )?)?(?:good|great|nice|excellent)"
+    r"|(?:has|have|having|with|offers?) (?:the )?best)"
+    r" (?!(?:options?|candidates?|city|cities|compromise|enough|idea|bet|match|overall|but|and|or|all|as|in|on|at|to"
+    r"|of|if|too|though|case|chance|claim|value|balance|mix|fit)(?![^\W\d_]))(?=[^\W\d_]{3})",
+    re.IGNORECASE,
+)
+"""Praise of a feature of an option, as in *good airport* and *has the best food*; it says nothing on the order."""
 _KINDS: Final = ("negation", "rejection", "adverse", "mistake", "doubt", "hedge", "condition", "exception", "others")
 _YES: Final = frozenset(
-    {"yes", "approve", "approved", "accept", "accepted", "acceptable", "true", "ja", "oui", "s\u00ed", "sim", "\u2713"}
-    | {"\u2714", "\u2705"}
+    {"yes", "approve", "approved", "accept", "accepted", "acceptable", "true", "ja", "oui", "s\u00ed", "sim", "y", "+"}
 )
 _NO: Final = frozenset(
     {"no", "reject", "rejected", "disapprove", "disapproved", "unacceptable", "not acceptable", "not approved"}
-    | {"false", "nein", "non", "n\u00e3o", "\u2717", "\u2718", "\u274c"}
+    | {"false", "nein", "non", "n\u00e3o", "n", "-", "\u2212", "\u2013"}
 )
 _FEWEST_REVERSED: Final = 2
 
@@ -84,7 +104,10 @@ def is_plain_note(note: str) -> bool:
         (True, False, False, False)
     """
     folded = fold(note)
-    return _SPEAKING.search(folded) is None and not any(contains(kind, folded) for kind in _KINDS)
+    is_speaking = (
+        _SPEAKING.search(_FEATURE.sub("", folded)) is not None or marks_in(note).signs or approval_in(note) is not None
+    )
+    return not is_speaking and not any(contains(kind, folded) for kind in _KINDS)
 
 
 def place_in(note: str) -> int | None:
@@ -101,8 +124,7 @@ def place_in(note: str) -> int | None:
         return 1
     if _LAST_PLACE.fullmatch(words):
         return LAST
-    named = _NAMED_PLACE.fullmatch(words)
-    return None if named is None else _NAMED_PLACES.index(named[1]) + 1
+    return next((place for place, named in enumerate(_NAMED_PLACE, 1) if named.fullmatch(words)), None)
 
 
 def is_best_first(note: str) -> bool:
@@ -122,14 +144,18 @@ def has_reversed_order(text: str) -> bool:
 
 
 def approval_in(words: str) -> bool | None:
-    """Return whether words behind an option approve of it; `None` if they say neither.
+    """Return whether words or signs behind an option approve of it; `None` if they say neither, or both.
 
     Example:
-        >>> approval_in("Yes."), approval_in("rejected"), approval_in("perhaps")
-        (True, False, None)
+        >>> approval_in("Yes."), approval_in("rejected"), approval_in("perhaps"), approval_in("(N)")
+        (True, False, None, False)
     """
-    word = " ".join(words.casefold().split()).strip(" .!*_`\"'")
-    return True if word in _YES else False if word in _NO else None
+    text, signs = marks_in(words)
+    word = " ".join(text.casefold().split()).strip(" .!*_`\"'()[]:")
+    said = {MEANT.get(sign) for sign in signs}
+    if word:
+        said.add(True if word in _YES else False if word in _NO else None)
+    return said.pop() if len(said) == 1 else None
 
 
 def ordered(places: Sequence[int | None], most: int, *, is_marked: bool) -> list[int] | None:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from roundtable.parsing.ballot_notes import approval_in, is_best_first, is_plain_note, ordered, place_in
+from roundtable.parsing.ballot_phrases import approval_sentence, reasons_below, without_heading
+from roundtable.parsing.ballot_signs import MEANT, marks_in
+from roundtable.parsing.ballot_tables import table_entries
 from roundtable.parsing.forms import LEADING_MEMBER
 from roundtable.parsing.json_in_text import RepairBudget, parse_object, parse_slips
 from roundtable.parsing.numerals import finite_number, score_number
@@ -25,6 +28,7 @@ from roundtable.types.answers import Reading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.parsing.ballot_signs import Sign
     from roundtable.reading import Asked
     from roundtable.types import JsonObject, JsonValue
 
@@ -50,6 +54,22 @@ _NAMES: Final[Mapping[VoteList, frozenset[str]]] = {
 }
 """Words that name a ballot of each kind."""
 _ANY_BALLOT: Final = frozenset({"ballot", "vote", "votes", "choice", "answer"})
+_COLUMNS: Final[Mapping[VoteList, tuple[str, frozenset[str]]]] = {
+    "ranking": (
+        "rank",
+        _RANKS
+        | {"ranking", "#", "no", "no.", "platz", "rang", "puesto", "posizione", "posi\u00e7\u00e3o", "plaats"}
+        | {"\u6392\u540d", "\u540d\u6b21", "\u9806\u4f4d", "\u043c\u0435\u0441\u0442\u043e"},
+    ),
+    "approval": ("approved", _NAMES["approval"] | {"vote", "akzeptabel", "zustimmung"}),
+    "scores": (
+        "score",
+        _NAMES["scores"]
+        | {"punkte", "bewertung", "puntos", "puntuaci\u00f3n", "punteggio", "voto", "pontos", "punten", "cijfer"}
+        | {"\u8bc4\u5206", "\u5206\u6570", "\u5f97\u5206", "\u70b9\u6570", "\u043e\u0446\u0435\u043d\u043a\u0430"},
+    ),
+}
+"""The member with a value, and the titles of the column of a table that holds it."""
 _LEAD_WORDS: Final = frozenset[str]().union(
     {"i", "i'd", "i'll", "would", "will", "can", "do", "here", "is", "are", "was", "my", "own", "the", "our", "final"},
     {"full", "complete", "as", "follows", "of", "on", "to", "in", "from", "these", "this", "them", "answers"},
@@ -58,6 +78,8 @@ _LEAD_WORDS: Final = frozenset[str]().union(
 """Words that may stand beside them before a ballot, as in *Here is my ranking:*; none of them turns it around."""
 _VERBS: Final = frozenset({"approve", "approved", "accept", "accepted", "rank", "of", "is", "are"})
 """Words behind which a ballot may begin without a colon."""
+_PLAIN_LIST: Final = re.compile(r"\[([^\[\]{}\"]++)\]")
+"""A list of options without quotes."""
 _BEST_TO_WORST: Final = re.compile(
     r"[(,]?\s?(?:\bfrom\s)?\bbest(?:\sfirst)?\sto\sworst(?:\slast)?\s?\)?", re.IGNORECASE
 )
@@ -68,15 +90,40 @@ _RISING: Final = re.compile(r"\s*(?:<{1,3}|\u227a)\s*")
 _TIES: Final = re.compile(r"\s*[=~]\s*")
 _COMMAS: Final = re.compile(r"\s*[,;\uff0c\u3001\uff1b]\s*(?:then\s+)?|\s+then\s+")
 _JOINTS: Final = re.compile(r"\s*[,;\uff0c\u3001\uff1b]\s*(?:and\s+)?|\s+(?:and|und|et|&)\s+")
+_SHORT_WORDS: Final = ("e", "y", "i", "o")
+"""Words for *and* and *or* that may be labels of options."""
+_ALL_JOINTS: Final = re.compile(
+    r"\s*[,;\uff0c\u3001\uff1b]\s*(?:(?:and|und)\s+)?|\s+(?:and|und|et|y|e|en|i|og|och|ve|\u0438|&)\s+"
+    r"|\s*(?:\u548c|\u4e0e|\u4ee5\u53ca|\u8ddf)\s*"
+)
+_OR_JOINTS: Final = re.compile(r"\s*[,;\uff0c\u3001\uff1b]\s*(?:or\s+)?|\s+(?:n?or|oder|noch|ou|o|of)\s+|\s*\u6216\s*")
+_KEYCAP: Final = re.compile(r"([0-9])\ufe0f?\u20e3\ufe0f?")
+_IN_LINE: Final = re.compile(r"(?:^|[\s,;\uff0c\u3001\uff1b]{1,3}(?:and\s)?)\(?([0-9]{1,2})[.)]\s+(?=\S)")
+"""A number of a list in one line."""
+_PLACED: Final = re.compile(r"([^:]{1,40}?)\s*:\s+(\S.*)", re.DOTALL)
+_POINTED: Final = re.compile(
+    r"(.+?)(?:\s*[:=]|\s[-\u2013\u2014])?\s*[(\[]?(?<=[\s(\[])(?:an?\s|eine?\s|une?\s|um\s|een\s)?"
+    r"([0-9]{1,9}(?:\.[0-9]{1,9})?(?:\s?(?:/|out of)\s?[0-9]{1,9})?(?:\s(?:points?|pts?\.?))?)[)\]]?"
+    r"(?:\s*\(([^()]*)\)|\s[-\u2013\u2014]\s(.*))?",
+    re.DOTALL,
+)
+"""An option with a score behind it, and perhaps a reason."""
 _NUMBERED: Final = re.compile(r"\s*[(#]?([0-9]{1,2})[.):]\s+")
 _BULLET: Final = re.compile(r"\s*[-*\u2022\u00b7\u2013]\s+")
 _SCORED: Final = re.compile(r"(.+)(?::|=|\s[-\u2013\u2014]\s)(.+)", re.DOTALL)
 _NOTED: Final = re.compile(r"(.*\S)\s*(?:\(([^()]*)\)|\[([^\[\]]*)\])[\s.]*", re.DOTALL)
+_JUDGED: Final = re.compile(r"(.*[^\s:=([-])(?:\s*[:=]\s*|\s+[-\u2013\u2014]\s+|\s*[(\[]|\s)(.+)", re.DOTALL)
+"""An option, and behind it a word or sign of approval."""
 _BESIDE: Final = re.compile(r"([^:\u2013\u2014]+?)(?:\s*:|\s[-\u2013\u2014])\s+(\S.*)", re.DOTALL)
 _ORDINAL: Final = re.compile(r"#?([0-9]{1,2})(?:st|nd|rd|th)?\.?")
+_MEDALS: Final[dict[Sign, int]] = {"first": 1, "second": 2, "third": 3}
 _UNCHANGED: Final = frozenset({"whole", "form"})
+_NONE: Final = "none"
+"""What a ballot says that rejects every option."""
 _MOST_CHARS: Final = 20_000
+_BOX_CHARS: Final = len("[x]")
 _MOST_NOTED_CHARS: Final = 500
+_MOST_PLACE_WORDS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +161,14 @@ def ballot_in_text(text: str, kind: VoteList, asked: Asked, high: float | None =
         return OtherBallot({LEADING_MEMBER[kind]: None}, reading)
     if len(text) > _MOST_CHARS:
         return None
-    content = unfenced(ballot.without_lead(unfenced(text)))
-    if content[:1] not in {"[", "{"}:
-        lines = [" ".join(line.split()) for line in content.splitlines()]
-        return ballot.read("\n".join(filter(None, lines))) or ballot.single(reading, text)
+    bare = unfenced(text)
+    content = ballot.without_lead(bare)
+    content = unfenced(without_heading(bare, kind) if content == bare else content)
+    if content[:1] not in {"[", "{"} or marks_in(content[:_BOX_CHARS]).signs:
+        return ballot.in_words(ballot.lines(content)) or ballot.sentence(bare) or ballot.single(reading, text)
     value = _json_in(content)
+    if value is None and kind != "scores" and (plain := _PLAIN_LIST.fullmatch(content)) is not None:
+        return ballot.read(" ".join(plain[1].split()))
     if not isinstance(value, dict):
         return ballot.read(value)
     others = {name: item for name, item in value.items() if name in _OTHER_MEMBERS}
@@ -200,9 +250,18 @@ def _entries(value: JsonValue, numbers: frozenset[str]) -> list[tuple[JsonValue,
         numbers: Names of the members with the numbers.
     """
     if isinstance(value, dict):
-        return [*value.items()]
+        return [(name, _number_in(item, numbers)) for name, item in value.items()]
     entries = [_entry(item, numbers) for item in value] if isinstance(value, list) else []
     return [entry for entry in entries if entry is not None] if None not in entries else []
+
+
+def _number_in(item: JsonValue, numbers: frozenset[str]) -> JsonValue:
+    """Return the number in an object such as `{"score": 7, "reason": "near"}`; other values stay as they are."""
+    if not isinstance(item, dict):
+        return item
+    members = {name.casefold(): value for name, value in item.items() if name.casefold() not in _NOTES}
+    given = [value for name, value in members.items() if name in numbers]
+    return given[0] if len(given) == len(members) == 1 else item
 
 
 def _entry(item: JsonValue, numbers: frozenset[str]) -> tuple[JsonValue, JsonValue] | None:
@@ -229,6 +288,17 @@ class _Part(NamedTuple):
     """The place that a note or a number beside it names."""
 
 
+class _Judged(NamedTuple):
+    """A part of a ballot of approvals."""
+
+    option: JsonValue
+    """What names the option."""
+    verdict: bool | None = None
+    """Whether it is approved; `None` if nothing beside it says so."""
+    is_box: bool = False
+    """Whether an empty box says that it isn't."""
+
+
 class _Ballot:
     """How a ballot of one kind is read.
 
@@ -244,12 +314,13 @@ class _Ballot:
         self._asked, self._high, self._is_member = asked, high, is_member
         self._table = option_table(asked.options, asked.labels)
         self._names = _NAMES[kind] | _ANY_BALLOT
+        self._has_places = kind == "ranking" and not is_member
         self._has_figures = any(self._table.whole(str(number)) for number in range(1, len(asked.options) + 1))
 
     def read(self, value: JsonValue, others: JsonObject | None = None) -> OtherBallot | None:
         """Read a value in any form; `others` are the other members of the ballot."""
         found, words = self._found(value)
-        if not words:
+        if found is None or not words:
             return None
         reading = Reading(certainty="certain", rule="form", value=words)
         return OtherBallot((others or {}) | {LEADING_MEMBER[self._kind]: found}, reading)
@@ -261,16 +332,66 @@ class _Ballot:
             ranking: list[JsonValue] = [[*group] for group in groups]
             return ranking, " > ".join(map(" = ".join, groups))
         if self._kind == "approval":
-            approved: list[JsonValue] = [*(self._approval(value) or ())]
-            return approved, ", ".join(map(str, approved))
+            approved = self._approval(value)
+            return None if approved is None else [*approved], ", ".join(approved or ()) or _NONE
         scores = self._scores(value) or {}
         given: JsonObject = dict(scores.items())
         return given, ", ".join(f"{name} {score:g}" for name, score in scores.items())
+
+    def lines(self, text: str) -> str:
+        """Return a text without empty lines, with single spaces, and with the usual colons and numbers."""
+        is_colon = not any("\uff1a" in option for option in self._asked.options)
+        text = _KEYCAP.sub(r"\1. ", text.replace("\uff1a", ": ") if is_colon else text)
+        return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+    def in_words(self, text: str) -> OtherBallot | None:
+        """Read a text of lines: a list, a table, or one of them above its reasons."""
+        value_name, titles = _COLUMNS[self._kind]
+        rows = table_entries(text, lambda cell: len(self._table.whole(cell)) == 1, titles, _NOTES)
+        if rows is not None:
+            ranks = [_ORDINAL.fullmatch(value) if self._kind == "ranking" else None for _, value in rows]
+            values = [rank[1] if rank else value for rank, (_, value) in zip(ranks, rows, strict=True)]
+            return self.read([{"option": row[0], value_name: value} for row, value in zip(rows, values, strict=True)])
+        if (found := self.read(text)) is not None:
+            return found
+        ballot, reasons = reasons_below(text)
+        found = self.read(ballot) if reasons else None
+        return found if found is not None and self._agrees(found, reasons) else None
+
+    def _agrees(self, found: OtherBallot, reasons: str) -> bool:
+        """Check whether reasons state no other answer than a ballot, and take nothing back."""
+        best = found.fields[LEADING_MEMBER[self._kind]]
+        if isinstance(best, dict):
+            scores = {name: finite_number(score) or 0 for name, score in best.items()}
+            best = [name for name, score in scores.items() if score == max(scores.values())]
+        best = best[0] if self._kind == "ranking" and isinstance(best, list) else best
+        stated = read_answer(reasons, self._asked).value
+        is_same = stated is None or (isinstance(best, list) and stated in best)
+        return is_same and not contains("mistake", fold(reasons))
+
+    def sentence(self, text: str) -> OtherBallot | None:
+        """Read a sentence that approves of options, such as *Lisbon and Porto are acceptable*."""
+        said = approval_sentence(text) if self._kind == "approval" else None
+        if said is None:
+            return None
+        joints = (_ALL_JOINTS, _OR_JOINTS) if said.any_of else (_ALL_JOINTS,)
+        approved = self._joined(said.approved, joints)
+        rejected = self._joined(said.rejected, (_ALL_JOINTS, _OR_JOINTS)) if said.rejected else ()
+        if approved is None or rejected is None or not {*approved}.isdisjoint(rejected):
+            return None
+        return self.read([*approved])
+
+    def _joined(self, text: str, joints: Sequence[re.Pattern[str]]) -> tuple[str, ...] | None:
+        """Return the options of a list in a sentence; one kind of signs and words stands between them."""
+        lists = [[text] if self._table.whole(text) else self._split(text, joint) for joint in joints]
+        return next((found for items in lists if (found := self._options_in(items)) is not None), None)
 
     def single(self, reading: Reading, text: str) -> OtherBallot | None:
         """Return the ballot of a text that names one option and no other, such as *I vote for Porto*."""
         option = reading.value
         if self._kind == "scores" or option is None or reading.certainty != "certain" or reading.rule in _UNCHANGED:
+            return None
+        if {"no", "empty", "unclear"}.intersection(marks_in(text, self._asked.options).signs):
             return None
         folded = fold(text)
         named = {name for mention in self._table.mentions(folded, 0, len(folded)) for name in mention.options}
@@ -294,7 +415,8 @@ class _Ballot:
 
     def is_noted(self, text: str) -> bool:
         """Check whether a text is not an option alone, but names one."""
-        if self._table.whole(text) and self._place_before(text)[0] is None:
+        is_marked = marks_in(text, self._asked.options).signs or self._place_before(text)[0] is not None
+        if self._table.whole(text) and not is_marked:
             return False
         folded = fold(text)
         return bool(self._table.mentions(folded, 0, len(folded)))
@@ -304,18 +426,28 @@ class _Ballot:
         if not isinstance(item, str | int) or isinstance(item, bool):
             return None
         text = str(item)
-        place, text = self._place_before(text) if len(text) <= _MOST_NOTED_CHARS else (None, text)
-        found = self._table.whole(text)
-        if len(found) == 1:
-            return _Part(found[0], place)
-        noted = self._noted(text) if len(text) <= _MOST_NOTED_CHARS else None
-        if noted is None or (place is not None and noted.place not in {None, place}):
+        if len(text) > _MOST_NOTED_CHARS:
+            return self._alone(text)
+        number, text = self._place_before(text)
+        text, signs = marks_in(text, self._asked.options)
+        named = self._alone(text) or self._noted(text)
+        # A medal is a place in a ranking. All other signs are a vote for or against the option.
+        if named is None or (signs and (self._kind != "ranking" or not _MEDALS.keys() >= {*signs})):
             return None
-        return noted._replace(place=noted.place or place)
+        places = {number, named.place, *map(_MEDALS.get, signs)} - {None}
+        return _Part(named.option, *places) if len(places) < 2 else None
+
+    def _alone(self, text: str) -> _Part | None:
+        """Return the option that a whole text is."""
+        found = self._table.whole(text)
+        return _Part(found[0]) if len(found) == 1 else None
 
     def _place_before(self, text: str) -> tuple[int | None, str]:
         """Return the number before an option, as in *2. Lisbon*, and the text without it."""
         number = _NUMBERED.match(text) if self._kind == "ranking" and not self._has_figures else None
+        if number is None and self._has_places and (placed := _PLACED.fullmatch(text)) is not None:
+            place = None if self._table.whole(placed[1]) else place_in(placed[1])
+            return (None, text) if place is None else (place, placed[2])
         if number is None or any(option.startswith(number[0].strip()) for option in self._asked.options):
             return None, text
         return int(number[1]), text[number.end() :]
@@ -329,12 +461,23 @@ class _Ballot:
                 return None
             place = place_in(note) if self._kind == "ranking" else None
             return _Part(found[0], place) if place is not None or self._is_plain(note) else None
+        if self._kind == "ranking" and (placed := self._place_behind(text)) is not None:
+            return placed
         reading = read_answer(text, self._asked) if self._is_member else None
         if reading is None or reading.certainty != "certain" or reading.value in {None, ABSTAIN} or not reading.span:
             return None
         start, end = reading.span
         is_plain = self._is_plain(f"{text[:start]} {text[end:]}")
         return _Part(reading.value or "") if is_plain else None
+
+    def _place_behind(self, text: str) -> _Part | None:
+        """Return the option of a part such as *Porto first*, with its place."""
+        words = text.split()
+        for number in range(1, min(len(words), _MOST_PLACE_WORDS + 1)):
+            found, place = self._table.whole(" ".join(words[:-number])), place_in(" ".join(words[-number:]))
+            if place is not None and len(found) == 1:
+                return _Part(found[0], place)
+        return None
 
     def _is_part(self, name: str) -> bool:
         """Check whether brackets behind an option may be a part of another one."""
@@ -358,7 +501,8 @@ class _Ballot:
 
     def _split(self, text: str, pattern: re.Pattern[str]) -> list[str]:
         """Split a text, unless an option holds what it would be split at."""
-        return [text] if any(map(pattern.search, self._asked.options)) else pattern.split(text)
+        is_word = pattern in {_ALL_JOINTS, _OR_JOINTS} and any(map(self._table.whole, _SHORT_WORDS))
+        return [text] if is_word or any(map(pattern.search, self._asked.options)) else pattern.split(text)
 
     def _parts(self, text: str, pattern: re.Pattern[str], *, bare: bool = True) -> list[str]:
         """Return the parts of a list in words: its lines, or what stands between the signs of its only line.
@@ -400,11 +544,26 @@ class _Ballot:
             text = noted[1]
         is_falling, is_rising = _ARROWS.search(text) is not None, _RISING.search(text) is not None
         pattern = _ARROWS if is_falling else _RISING if is_rising else _COMMAS
+        text = text if is_falling or is_rising else self._numbered_lines(text)
         parts = self._parts(text, pattern)
         levels = [[*self._split(part, _TIES)] for part in (parts[::-1] if is_rising and not is_falling else parts)]
-        return self._levels(
-            levels, is_marked=is_falling or is_rising or parts != self._parts(text, pattern, bare=False)
-        )
+        is_marked = is_falling or is_rising or parts != self._parts(text, pattern, bare=False)
+        return self._levels(levels, is_marked=is_marked) or self._placed(text)
+
+    def _numbered_lines(self, text: str) -> str:
+        """Return a numbered list in one line, such as *1) Porto 2) Lisbon*, with a line for each part."""
+        numbers = [int(match[1]) for match in _IN_LINE.finditer(text)]
+        is_list = len(numbers) > 1 and numbers in ([*range(1, len(numbers) + 1)], [*range(len(numbers), 0, -1)])
+        if "\n" in text or not is_list or self._has_figures or any(map(_IN_LINE.search, self._asked.options)):
+            return text
+        return _IN_LINE.sub(lambda match: f"\n{match[1]}. ", text).removeprefix("\n").removesuffix(".")
+
+    def _placed(self, text: str) -> tuple[tuple[str, ...], ...] | None:
+        """Return the ranking of a sentence that names the place of each option: *Porto first and Lisbon second*."""
+        found = [self._part(part) for part in self._split(text.rstrip(" ."), _ALL_JOINTS)]
+        if any(part is None or part.place is None for part in found):
+            return None
+        return self._levels([[part] for part in self._split(text.rstrip(" ."), _ALL_JOINTS)])
 
     def _levels(
         self, levels: Sequence[Sequence[JsonValue]], *, is_marked: bool = False
@@ -443,31 +602,69 @@ class _Ballot:
 
     def _approval(self, value: JsonValue) -> tuple[str, ...] | None:
         if isinstance(value, str):
-            parts = self._parts(value, _JOINTS)
-            judged = [_SCORED.fullmatch(part) for part in parts]
-            if not all(part is not None and approval_in(part[2]) is not None for part in judged):
-                return self._options_in(parts)
-            value = {part[1]: part[2] for part in judged if part is not None}
-            if len(value) != len(parts):
-                return None
+            lists = [self._parts(value, joints) for joints in (_JOINTS, _ALL_JOINTS)]
+            approved = (self._approved([self._judged(part) for part in parts]) for parts in lists)
+            return next((options for options in approved if options is not None), None)
         if isinstance(value, list) and not all(isinstance(item, dict) for item in value):
-            return self._options_in(value)
+            judged = [self._judged(item) if isinstance(item, str) else _Judged(item) for item in value]
+            # An item that rejects its option contradicts a list of those that are approved.
+            return None if any(item.verdict is False for item in judged) else self._approved(judged)
         entries = _entries(value, _APPROVALS)
-        if self._options_in([option for option, _ in entries]) is None:
-            return None
         verdicts = [approval_in(item) if isinstance(item, str) else item for _, item in entries]
-        approved = [option for (option, _), verdict in zip(entries, verdicts, strict=True) if verdict is True]
-        return self._options_in(approved) if all(isinstance(verdict, bool) for verdict in verdicts) else None
+        if not all(isinstance(verdict, bool) for verdict in verdicts):
+            return None
+        return self._approved(
+            [_Judged(option, verdict is True) for (option, _), verdict in zip(entries, verdicts, strict=True)]
+        )
+
+    def _judged(self, part: str) -> _Judged:
+        """Return what names an option, and whether signs or words beside it approve of the option."""
+        if len(part) > _MOST_NOTED_CHARS:
+            return _Judged(part)
+        text, signs = marks_in(part, self._asked.options)
+        said = {MEANT.get(sign) for sign in signs}
+        behind = None if self._table.whole(text) else _SCORED.fullmatch(text) or _JUDGED.fullmatch(text)
+        if behind is not None and (verdict := approval_in(behind[2])) is not None:
+            text = behind[1]
+            said.add(verdict)
+        if len(said) > 1 or None in said:
+            return _Judged(None)
+        return _Judged(text, said.pop() if said else None, is_box="empty" in signs)
+
+    def _approved(self, judged: Sequence[_Judged]) -> tuple[str, ...] | None:
+        """Return the options that are approved: those with a yes or, if nothing is judged, all that are named.
+
+        None is approved if every option is rejected by a word or sign; a form with empty boxes alone says nothing.
+        """
+        options = self._options_in([item.option for item in judged])
+        verdicts = {item.verdict for item in judged}
+        if options is None or verdicts == {None}:
+            return options
+        if None in verdicts or (
+            True not in verdicts and (len(options) < len(self._asked.options) or any(item.is_box for item in judged))
+        ):
+            return None
+        return tuple(option for option, item in zip(options, judged, strict=True) if item.verdict)
 
     def _scores(self, value: JsonValue) -> dict[str, float] | None:
         if isinstance(value, str):
-            parts = [_SCORED.fullmatch(part) for part in self._parts(value, _COMMAS)]
-            entries: list[tuple[JsonValue, JsonValue]] = [
-                (part[1], part[2].strip(" *_`").removesuffix(".")) for part in parts if part is not None
-            ]
-            entries = entries if len(entries) == len(parts) else []
+            lists = [self._parts(value, joints) for joints in (_COMMAS, _ALL_JOINTS)]
+            found = [[self._scored(part) for part in parts] for parts in lists]
+            entries = next(([entry for entry in those if entry] for those in found if None not in those), [])
         else:
             entries = [entry for entry in _entries(value, _SCORES) if entry[1] is not None]
         options = self._options_in([option for option, _ in entries]) or ()
         scores = [score for _, item in entries if (score := score_number(item, self._high)) is not None]
         return dict(zip(options, scores, strict=True)) if len(options) == len(scores) else None
+
+    def _scored(self, part: str) -> tuple[JsonValue, JsonValue] | None:
+        """Return the option and the score of a part; a reason may stand behind them."""
+        scored = _SCORED.fullmatch(part)
+        if scored is not None:
+            score = scored[2].strip(" *_`").removesuffix(".")
+            if score_number(score, self._high) is not None:
+                return scored[1], score
+        pointed = _POINTED.fullmatch(part.removesuffix(".")) if len(part) <= _MOST_NOTED_CHARS else None
+        if pointed is None or self._table.whole(part) or self._alone(pointed[1].strip(" *_`")) is None:
+            return None
+        return (pointed[1], pointed[2]) if self._is_plain(pointed[3] or pointed[4] or "") else None

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PHRASE_FILES", "PhraseFile", "PhrasesOfLanguage", "parse_phrases", "phrases"]
 
-PhraseFile: TypeAlias = Literal["openings", "refusals", "references"]
-"""A file of phrases: what may stand before a statement, refusals, and references to earlier answers."""
-PHRASE_FILES: Final[tuple[PhraseFile, ...]] = ("openings", "refusals", "references")
+PhraseFile: TypeAlias = Literal["openings", "refusals", "references", "ballots"]
+"""A file of phrases: what may stand before a statement, refusals, references to earlier answers, and words around the
+options of a ballot."""
+PHRASE_FILES: Final[tuple[PhraseFile, ...]] = ("openings", "refusals", "references", "ballots")
 """All files of phrases."""
 
 _HEADING: Final = re.compile(r"== (.+) ==")
