@@ -388,11 +388,8 @@ class TableParts:
 
     def offers(self) -> tuple[Offer, ...]:
         """List the providers that can be used in this environment."""
-        from roundtable.providers.local import LocalProvider
-
-        install_hint = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
         self.plugins.load_for_keys(self.settings)
-        return offers(self.settings, self.catalog, embedded=install_hint)
+        return offers(self.settings, self.catalog)
 
     def seats(
         self,

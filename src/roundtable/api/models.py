@@ -60,9 +60,6 @@ agreement open, and `declared` as its fallback."""
 
 _SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
 _PANEL_SIZE: Final = 3
-_EMBEDDED: Final = "local"
-_NOT_READERS: Final = frozenset({_EMBEDDED, "client", "human", "replay", "scripted"})
-"""Providers whose models analyse the answers of a debate only if `seats` names them."""
 
 
 class Models:
@@ -136,10 +133,9 @@ class Models:
                 raise batch_refusal(provider)
             return new_model
 
-        if self.cassette is None or provider == "replay":
+        if self.cassette is None or (info := self._catalog.provider_info(provider)).replays:
             return create()
-        variables = self._catalog.provider_info(provider).key_env
-        self.cassette.hide(key for key in map(self._settings.get, variables) if key)
+        self.cassette.hide(key for key in map(self._settings.get, info.key_env) if key)
         # The model itself may never be created, so its factory states the rate.
         rate_for: Callable[[ProviderConfig, Settings], float | None] | None
         rate_for = getattr(entry.thing, "default_rate", None)
@@ -446,7 +442,8 @@ class Helpers:
             return models, ""
         reasons = [reason]
         for config in configs:
-            if config.provider in _NOT_READERS or not self._agents.has_provider(config.provider):
+            provider = config.provider
+            if self._catalog.provider_info(provider).no_auxiliary_roles or not self._agents.has_provider(provider):
                 continue
             try:
                 return [self._models.get(config.provider, config.model)], ""
@@ -574,8 +571,8 @@ class Helpers:
         for provider in dict.fromkeys(config.provider for config in configs):
             is_known = self._agents.has_provider(provider)
             name = self._agents.get_light_model(provider) if is_known else None
-            if provider == _EMBEDDED:
-                reasons.append("the embedded model is too small to judge answers")
+            if refusal := self._catalog.provider_info(provider).no_auxiliary_roles:
+                reasons.append(refusal)
             elif name is None:
                 reasons.append(f"{provider} has no light model")
             else:
