@@ -19,12 +19,12 @@ from roundtable.analysis import (
     StanceAnalyzer,
 )
 from roundtable.api.checks import check_budget
-from roundtable.api.estimate import Extra, meters_of
+from roundtable.api.estimate import Extra
 from roundtable.engine.closing import independent_answers
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import asks_moderator
-from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
-from roundtable.gateway.wrapping import default_rate_of, make_ready, price_share_of
+from roundtable.gateway import Gateway, Ledger, MeteredModel, PriceTable
+from roundtable.gateway.wrapping import default_rate_of, facts_of, is_wrapper, make_ready, meters_of, rewrapped
 from roundtable.plugins.errors import make
 from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from roundtable.agents import AgentRegistry
     from roundtable.api.table_options import SeatLike, TableOptions
-    from roundtable.gateway import StreamingModel
+    from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
     from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import Budget, ChatRequest, DebateConfig, DebateRecord, RetryPolicy
 
-__all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra", "trouble_of"]
+__all__ = ["ANALYZERS", "Helpers", "Models", "agents_of", "analysis_extras", "synthesis_extra"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
@@ -106,7 +106,8 @@ class Models:
         if key not in self._made:
             model_object = self._make(*key, config)
             self._made[key] = self.gateway.guard(
-                self._add_meter(model_object),
+                model_object,
+                inside=self._add_meter,
                 timeout_s=_deadline_of(config),
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
@@ -129,7 +130,7 @@ class Models:
         def create() -> ChatModel:
             named = model or self._default_model(provider)
             new_model: ChatModel = make("provider", entry, named, config, self._settings)
-            if config.batch_options is not None and price_share_of(new_model) == 1:
+            if config.batch_options is not None and facts_of(new_model).price_share == 1:
                 raise batch_refusal(provider)
             return new_model
 
@@ -147,16 +148,17 @@ class Models:
         info = self._catalog.provider_info(provider)
         return (self._settings.get(info.model_env) if info.model_env else None) or info.default_model
 
-    def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
-        """Wrap a caller's model in a meter and the gateway; for a fallback model, wrap each of its models."""
-        if isinstance(model, FallbackModel):
-            return model.over(lambda inner: self.guard(inner, retry=retry))
-        if isinstance(model, GuardedModel):
-            # A model of another table keeps its limits, but this table counts its calls.
-            return self.gateway.guard(model.over(self._add_meter), retry=retry)
+    def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> ChatModel:
+        """Wrap a caller's model in a meter and the gateway; if it wraps other models itself, wrap each of these.
+
+        A model of another table keeps its limits, but this table counts its calls.
+        """
+        if is_wrapper(model):
+            return rewrapped(model, [self.guard(inner, retry=retry) for inner in model.inner_models])
         configured = self._options.providers.get(model.provider)
         return self.gateway.guard(
-            self._add_meter(model),
+            model,
+            inside=self._add_meter,
             timeout_s=self._timeout_of(model),
             retry=retry,
             breaker="auto" if configured is None else configured.breaker,
@@ -167,20 +169,12 @@ class Models:
         if self._options.timeout_s is not None:
             return self._options.timeout_s
         configured = self._options.providers.get(model.provider)
-        default: float | None = getattr(model, "patience_s", None)
+        default = facts_of(model).patience_s
         return default if configured is None else configured.timeout_s
 
     def _add_meter(self, model: ChatModel) -> ChatModel:
-        if isinstance(model, MeteredModel):
-            return model if model.ledger is self.ledger else MeteredModel(model.inner, self.prices, self.ledger)
-        return MeteredModel(self._add_recorder(model), self.prices, self.ledger)
-
-    def _add_recorder(self, model: ChatModel) -> ChatModel:
-        if self.cassette is None:
-            return model
-        from roundtable.providers.cassette import RecordedModel
-
-        return model if isinstance(model, RecordedModel) else self.cassette.over(model)
+        record = None if self.cassette is None else self.cassette.over
+        return MeteredModel.of(model, self.prices, self.ledger, inside=record)
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:
@@ -213,10 +207,11 @@ class Models:
         waiting = await journal.waiting(session_id, complete)
         if not waiting:
             return
-        meters = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
+        meters = [meter for agent in agents for model in _models_of(agent) for meter, _ in meters_of(model)]
         batched = {name for name, config in self._options.providers.items() if config.batch_options is not None}
         # An agent may bring its own model. Calls at a cheaper service tier have a lower share too, but no batch.
-        batched |= {meter.provider for meter in meters if meter.price_share < 1 and meter.calls_at_once is not None}
+        facts = [(meter.provider, facts_of(meter)) for meter in meters]
+        batched |= {name for name, known in facts if known.price_share < 1 and known.calls_at_once is not None}
         names = sorted({meter.provider for meter in meters} & waiting.keys() - batched)
         if not names:
             return
@@ -246,7 +241,7 @@ class Models:
         """
         if not self.limits_cost(budget):
             return
-        models = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
+        models = [meter for agent in agents for model in _models_of(agent) for meter, _ in meters_of(model)]
         unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})
         if unknown:
             msg = f"max_cost_usd cannot be enforced: no price is known for {', '.join(unknown)}"
@@ -260,14 +255,6 @@ class Models:
         """Return the models created so far, so that they can be closed, and forget them."""
         models, self._made = tuple(self._made.values()), {}
         return models
-
-
-def trouble_of(model: object) -> str | None:
-    """Return why calls of a model fail now; `None` if calls may succeed, at least for one model of a fallback."""
-    if isinstance(model, FallbackModel):
-        troubles = [trouble_of(inner) for inner in model.models]
-        return None if None in troubles else troubles[0]
-    return model.endpoint_state.trouble if isinstance(model, GuardedModel) else None
 
 
 def _deadline_of(config: ProviderConfig) -> float:
@@ -587,5 +574,7 @@ class Helpers:
 
 def _missing_price(models: Iterable[ChatModel]) -> str:
     """Return an error text if a model has no price, because a budget in dollars needs it; else an empty text."""
-    names = [f"{model.provider}:{model.model}" for model in models for meter in meters_of(model) if not meter.is_priced]
+    names = [
+        f"{model.provider}:{model.model}" for model in models for meter, _ in meters_of(model) if not meter.is_priced
+    ]
     return f"the budget is in dollars, and no price is known for {names[0]}" if names else ""
