@@ -102,6 +102,7 @@ class MeteredModel(WrappedModel):
         super().__init__(inner)
         self.prices = prices
         self.ledger: Ledger = ledger or Ledger()
+        self._kind = ""
         self._has_prices = False
 
     @classmethod
@@ -133,7 +134,9 @@ class MeteredModel(WrappedModel):
     @property
     def provider_info(self) -> ProviderInfo:
         """What the provider declares; for a named endpoint, what the provider declares that it was made from."""
-        return self.prices.provider(self.facts.kind or self.provider)
+        if not self._kind:
+            self._kind = self.facts.kind or self.provider
+        return self.prices.provider(self._kind)
 
     @property
     def is_priced(self) -> bool:
@@ -240,29 +243,17 @@ class MeteredModel(WrappedModel):
             share=facts.price_share,
         )
 
-    def priced(
-        self,
-        usage: Usage,
-        request: ChatRequest,
-        response: ChatResponse | None = None,
-        facts: ModelFacts | None = None,
-    ) -> Usage:
+    def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
         """Return usage with its price, for the requested model or else for the model that the provider reports.
 
         The price remains unknown if no table has it, or if the provider does not report the usage. If the usage
         already has a `partial_cost_usd`, the list price does not apply, and only a price that the caller states counts.
-
-        Args:
-            usage: What the call consumed.
-            request: The call.
-            response: Its answer, if there is one.
-            facts: The facts of the inner model, if they were read already.
         """
         if usage.cost_usd is not None or usage.unreported_calls or not usage.calls:
             return usage
         listed = usage.partial_cost_usd is None
         provider = (response and response.provider) or self.provider
-        facts = facts or self.facts
+        facts = self.facts
         share, endpoint = facts.price_share, facts.endpoint
         for name in dict.fromkeys((request.model or self.model, (response and response.model) or "")):
             listed_as = self._priced_as(provider, name, facts)
@@ -334,11 +325,8 @@ class ReservedModel(WrappedModel):
             if self._ticket is not None:
                 self._ticket.settle()
             return response
-        meter = self._meter
-        facts = meter.facts
-        info = meter.prices.provider(facts.kind or meter.provider)
-        usage = sane_usage(response.usage, counts_tokens=info.counts_tokens)
-        usage = meter.priced(usage, request, response, facts)
+        usage = sane_usage(response.usage, counts_tokens=self._meter.provider_info.counts_tokens)
+        usage = self._meter.priced(usage, request, response)
         self._settle(usage)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 
