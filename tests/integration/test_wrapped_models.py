@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
@@ -56,8 +57,10 @@ class Log:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta | ChatResponse]:
         self.passed.append(request.metadata.get("agent", ""))
-        async for piece in self.models[0].stream(request):
-            yield piece
+        pieces: Any = self.models[0].stream(request)
+        async with aclosing(pieces):
+            async for piece in pieces:
+                yield piece
 
     async def aclose(self) -> None:
         for model in self.models:
