@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
+    from decimal import Decimal
     from os import PathLike
 
     from roundtable.errors import RoundtableError
@@ -34,10 +35,13 @@ if TYPE_CHECKING:
         Lease,
         Measured,
         ModelCall,
+        ModelFacts,
         ModelProfile,
         Owner,
         Plan,
+        ProviderInfo,
         QueueDatabase,
+        RetryNotice,
         SearchHit,
         SearchQuery,
         SessionFilter,
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentToolkit",
+    "AnnouncesCalls",
     "Backup",
     "CallObserver",
     "ChatModel",
@@ -67,18 +72,23 @@ __all__ = [
     "FullText",
     "HasBackupHint",
     "HasEndpoint",
+    "HasFacts",
     "HasFirstRequest",
     "HoldsQueues",
     "KeyValue",
     "Leases",
+    "LimitsCalls",
     "Notify",
     "Observer",
     "Prepares",
+    "PricesCalls",
+    "RecordsCalls",
     "SearchingAgent",
     "SleepingClock",
     "Storage",
     "Tool",
     "TurnListener",
+    "WrapsModels",
 ]
 
 
@@ -153,6 +163,140 @@ class HasEndpoint(Protocol):
     @property
     def endpoint(self) -> str:
         """Address that the model's calls go to."""
+
+
+@runtime_checkable
+class HasFacts(Protocol):
+    """Optional part of a `ChatModel`: what limits, prices and deadlines need to know about it.
+
+    Models without this part have the default facts, or those of their attributes with the names of the fields of
+    `ModelFacts`.
+    """
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The facts. A table reads the price for each call, and the rest once."""
+
+
+@runtime_checkable
+class WrapsModels(Protocol):
+    """Optional part of a `ChatModel` that passes its calls on to other models, such as a cache, a log or a router.
+
+    With this part, a table treats the model like a `FallbackModel`: each inner model has its own limits, retries,
+    deadline and price, health checks and notices of retries reach the inner models, and an estimate counts a call of
+    each. Without it, a table knows only the model itself. The facts are those of the first inner model, and all inner
+    models are prepared, unless the model declares `facts` or has its own `prepare`.
+
+    Example:
+        >>> class Shout:
+        ...     def __init__(self, inner):
+        ...         self.inner = inner
+        ...         self.provider, self.model, self.profile = inner.provider, inner.model, inner.profile
+        ...
+        ...     @property
+        ...     def inner_models(self):
+        ...         return (self.inner,)
+        ...
+        ...     def with_inner_models(self, models):
+        ...         return Shout(*models)
+        ...
+        ...     async def complete(self, request):
+        ...         answer = await self.inner.complete(request)
+        ...         return answer.model_copy(update={"text": answer.text.upper()})
+        ...
+        ...     async def stream(self, request):
+        ...         yield await self.complete(request)
+        ...
+        ...     async def aclose(self):
+        ...         await self.inner.aclose()
+        >>> from roundtable.providers import ScriptedModel
+        >>> isinstance(Shout(ScriptedModel(["Yes."])), WrapsModels)
+        True
+    """
+
+    @property
+    def inner_models(self) -> Sequence[ChatModel]:
+        """The models that calls are passed on to, the first choice first; at least one."""
+
+    def with_inner_models(self, models: Sequence[ChatModel], /) -> ChatModel:
+        """Return a copy of this model that passes its calls on to these models, in the order of `inner_models`.
+
+        A copy may be made for each call, so it shares what the model keeps, such as a cache.
+        """
+
+
+@runtime_checkable
+class AnnouncesCalls(Protocol):
+    """Optional part of a `ChatModel` that makes several tries of a call, such as the models of a table."""
+
+    def asking(
+        self,
+        before: Callable[[], Awaitable[None]],
+        on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
+    ) -> ChatModel:
+        """Return a copy of this model that runs callbacks.
+
+        Args:
+            before: Awaited before each try; if it raises an error, the try does not start.
+            on_retry: Awaited with each retry, before the wait. With this callback, a stream that was cut off may be
+                retried even if it has passed on pieces, because the callback learns that they are void.
+        """
+
+
+@runtime_checkable
+class LimitsCalls(Protocol):
+    """Optional part of a `ChatModel` that retries and refuses calls itself, such as the models of a table."""
+
+    @property
+    def most_tries(self) -> int:
+        """Most tries of one call, from 1."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why calls fail now, such as a refused key; `None` if they may succeed."""
+
+    @property
+    def refused_at(self) -> float:
+        """Time of the last refusal of the key, on the gateway clock's `monotonic`; 0 if there was none."""
+
+    def without_retries(self, timeout_s: float, /) -> ChatModel:
+        """Return a copy of this model for a test call: one try within `timeout_s` seconds, even with a refused key."""
+
+
+@runtime_checkable
+class PricesCalls(ChatModel, Protocol):
+    """A `ChatModel` that knows the price of its calls in advance, such as the models of a table."""
+
+    @property
+    def provider_info(self) -> ProviderInfo:
+        """What the provider declares; for a named endpoint, what the provider declares that it was made from."""
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether the price of the model is known, or the model enforces its own limit."""
+
+    def worst_cost(self, model: str, tokens_in: int, tokens_out: int, *, searches: int = 0) -> Decimal | None:
+        """Return the most US dollars that a call of a model with these tokens may cost; `None` if that is unknown."""
+
+
+@runtime_checkable
+class RecordsCalls(Protocol):
+    """Optional part of a `ChatModel` that answers calls from a recording, such as one with a cassette."""
+
+    def is_replayed(self, request: ChatRequest) -> bool:
+        """Check whether a call will be answered from the recording, so that no rate limit delays it."""
+
+    def is_recorded(self, request: ChatRequest) -> bool:
+        """Check whether the recording contains a call, which was allowed then, so that no breaker refuses it now."""
+
+    def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
+        """Receive the error of a call that the gateway ended at its deadline; the model only saw a cancellation.
+
+        Args:
+            request: The call.
+            error: Error with which the call ended.
+            shown: Pieces of text that the stream passed on before that.
+        """
 
 
 class TurnListener(Protocol):

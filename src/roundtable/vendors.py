@@ -293,6 +293,12 @@ WITHOUT_HTTP: Final[Mapping[str, ProviderInfo]] = {
             name="local",
             display_name="Local",
             billing="free",
+            no_auxiliary_roles="the embedded model is too small to judge answers",
+            stand_in="the embedded model",
+            needs_module="xllamacpp",
+            install_hint="install it with: pip install 'roundtable-sdk[local]'",
+            caution="The embedded model is tiny: it shows how a debate works, not good arguments.",
+            downloads=True,
             summary="A small model inside this process, without a key or a network.",
         ),
         *(
@@ -308,19 +314,29 @@ WITHOUT_HTTP: Final[Mapping[str, ProviderInfo]] = {
             name="client",
             billing="free",
             counts_tokens=False,
+            no_auxiliary_roles="client has no light model",
             summary="The model of the MCP client that starts the debate; 'client:NAME' distinguishes several.",
         ),
         ProviderInfo(
             name="human",
             billing="free",
             counts_tokens=False,
+            is_person=True,
+            no_auxiliary_roles="human has no light model",
             summary="A person, asked at this terminal by a command; 'human:NAME' distinguishes several.",
         ),
         ProviderInfo(
-            name="replay", billing="unlisted", summary="The recorded answers of a cassette, without a network."
+            name="replay",
+            billing="unlisted",
+            replays=True,
+            no_auxiliary_roles="replay has no light model",
+            summary="The recorded answers of a cassette, without a network.",
         ),
         ProviderInfo(
-            name="scripted", billing="unlisted", summary="Answers from a JSON file, for tests and demonstrations."
+            name="scripted",
+            billing="unlisted",
+            no_auxiliary_roles="scripted has no light model",
+            summary="Answers from a JSON file, for tests and demonstrations.",
         ),
     )
 }

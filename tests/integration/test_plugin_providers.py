@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.kit import as_process, said
+from cli.kit import ROOT, as_process, said
 from plugin_kit import Site, site
 
 from roundtable import Budget, Roundtable, hookimpl
@@ -16,10 +17,10 @@ from roundtable.errors import BudgetExceeded, ConfigurationError, PluginError
 from roundtable.gateway import PriceTable
 from roundtable.plugins import Catalog, Plugins, ProviderRegistrar, load_plugins
 from roundtable.providers import HttpProvider, ProviderSpec
-from roundtable.providers.local import LocalProvider
 from roundtable.providers.openai_responses import OpenAIResponses
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
+from roundtable.storage import MemoryStorage
 from roundtable.testing import VendorServer
 from roundtable.types import (
     ChatDelta,
@@ -244,8 +245,128 @@ async def test_a_provider_without_http_declares_the_same() -> None:
         assert (agent.name, table.agent_offers()[0].config.model) == ("Quiet", "hush")
 
 
+LODGE = """
+import asyncio
+
+from roundtable import hookimpl
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.types import ProviderInfo
+
+ANSWER = '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.9}'
+
+
+class Lodge(ScriptedModel):
+    provider = "lodge"
+
+    def __init__(self, progress):
+        super().__init__([ANSWER] * 9)
+        self.progress = progress
+
+    async def prepare(self):
+        self.progress(5_000_000, 10_000_000)
+
+
+class LodgeProvider:
+    info = ProviderInfo(
+        name="lodge",
+        display_name="Lodge",
+        stand_in="the model of the lodge",
+        caution="The model of the lodge always says the same.",
+        no_auxiliary_roles="the model of the lodge judges nothing",
+        downloads=True,
+    )
+    progress = None
+
+    def show_progress(self, progress):
+        self.progress = progress
+
+    def __call__(self, model, config, settings):
+        return Lodge(self.progress)
+
+
+@hookimpl
+def roundtable_register_providers(registrar):
+    registrar.add("lodge", LodgeProvider(), summary="A model of the lodge.")
+"""
+
+
+def test_a_stand_in_of_a_plugin_is_offered_cautioned_about_and_downloaded(site: Site, tmp_path: Path) -> None:
+    site.install("roundtable-lodge", LODGE)
+    table = Roundtable(plugins=Plugins.of("roundtable-lodge"), settings=Settings.from_env({}), storage="memory://")
+    assert ("lodge", "the model of the lodge") in [(offer.provider, offer.because) for offer in table.providers()]
+    environment = {"PYTHONPATH": os.pathsep.join([str(site.folder), str(ROOT / "src")])}
+    done = as_process(tmp_path, ["Tea or milk?", "--agents", "lodge,lodge", "--rounds", "1"], **environment)
+    assert done.code == 0, done.both
+    assert "The model of the lodge always says the same. `roundtable doctor` shows better models." in " ".join(
+        done.err.split()
+    )
+    assert "Downloading the model of the lodge: 50 % of 10 MB" in done.err
+    assert "Answer: Tea" in done.out
+    named = as_process(tmp_path, ["Tea or milk?", "--agents", "lodge:a,lodge:b", "--rounds", "1"], **environment)
+    assert named.code == 0, named.both
+    assert "always says the same" not in named.both
+
+
+class PersonPlugin:
+    """People who answer elsewhere, and recordings that are kept elsewhere."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    @hookimpl
+    def roundtable_register_providers(self, registrar: ProviderRegistrar) -> None:
+        reason = "people at the desk only debate"
+        self._add(registrar, ProviderInfo(name="desk", is_person=True, no_auxiliary_roles=reason))
+        self._add(registrar, ProviderInfo(name="archive", replays=True))
+
+    def _add(self, registrar: ProviderRegistrar, declared: ProviderInfo) -> None:
+        plugin = self
+
+        class Factory:
+            info = declared
+
+            def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> Quiet:
+                plugin.made += 1
+                return Quiet(model or "none")
+
+        registrar.add(declared.name, Factory(), summary="Answers.")
+
+
+class Clerk(Quiet):
+    provider = "desk"
+
+
+async def test_a_person_of_a_plugin_is_not_replaced_and_judges_nothing() -> None:
+    storage = MemoryStorage()
+    clerks = [Clerk("ada"), Clerk("bo")]
+    async with Roundtable(clerks, plugins=[PersonPlugin()], storage=storage, analyzer="ai") as table:
+        done = await table.debate("Tea or milk?", rounds=1)
+        (consensus,) = (each.consensus for each in done.rounds)
+        assert consensus is not None
+        assert "people at the desk only debate" in consensus.causes[0]
+    async with Roundtable(plugins=[PersonPlugin()], storage=storage) as later:
+        with pytest.raises(ConfigurationError, match="lacks objects") as caught:
+            await later.extend(done.session_id, rounds=1)
+    assert "including the person" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(("provider", "is_made_again"), [("archive", True), ("desk", False)])
+async def test_a_model_with_a_recording_is_made_from_it_although_a_cassette_knows_it(
+    provider: str, is_made_again: bool, tmp_path: Path
+) -> None:
+    made = []
+    for _ in range(2):
+        plugin = PersonPlugin()
+        async with Roundtable(
+            [f"{provider}:a"] * 2, plugins=[plugin], storage="memory://", cassette=tmp_path / "tape.jsonl"
+        ) as table:
+            await table.debate("Tea or milk?", rounds=1)
+        made.append(plugin.made)
+    assert made == [1, int(is_made_again)]
+
+
 async def test_a_table_without_any_model_names_the_key_of_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalProvider, "is_installed", staticmethod(lambda: False))
+    monkeypatch.setattr("roundtable.types.providers.find_spec", lambda _module: None)
     async with Roundtable(settings=Settings.from_env({}), plugins=[QuietPlugin()], storage="memory://") as table:
         with pytest.raises(ConfigurationError, match="no model to debate with") as caught:
             await table.debate("Tea or milk?", rounds=1)

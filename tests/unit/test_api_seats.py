@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,13 +17,33 @@ from roundtable.protocols import ChatModel
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
-from roundtable.types import ProviderConfig
-
-CATALOG = load_catalog()
+from roundtable.types import ProviderConfig, ProviderInfo
 
 
-def found(settings: Settings, embedded: str | None = None) -> list[tuple[str, bool]]:
-    return [(offer.provider, offer.usable) for offer in offers(settings, CATALOG, embedded=embedded)]
+class StandIn:
+    """A provider that needs no key, under the name of the embedded one or another."""
+
+    def __init__(self, **facts: Any) -> None:
+        self.info = ProviderInfo(**facts)
+
+    def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> ChatModel:
+        return ScriptedModel(["Yes."])
+
+
+def catalog(**facts: Any) -> Catalog:
+    """Return the built-in providers, with what the embedded one declares replaced by `facts`."""
+    made, name = load_catalog(), facts.get("name", "local")
+    facts = {"name": name, "stand_in": "the embedded model"} | facts
+    made.providers.add(name, StandIn(**facts), replace=True)
+    return made
+
+
+CATALOG = catalog()
+LACKING = catalog(needs_module="module_that_nobody_has", install_hint="install it")
+
+
+def found(settings: Settings) -> list[tuple[str, bool]]:
+    return [(offer.provider, offer.usable) for offer in offers(settings, CATALOG)]
 
 
 def unguarded(model: ChatModel, *, retry: object = None) -> ChatModel:
@@ -37,7 +58,7 @@ def test_keys_come_before_servers_and_servers_before_the_embedded_model() -> Non
 
 
 def test_a_host_alone_is_enough_for_the_model_it_lists_first() -> None:
-    (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), CATALOG, embedded="install it")
+    (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), LACKING)
     assert (ollama.provider, ollama.usable, ollama.fix) == ("compatible", True, None)
     assert (local.usable, local.fix) == (False, "install it")
     model = CATALOG.providers.get("compatible")(None, ProviderConfig(), Settings(ollama_host="127.0.0.1"))
@@ -47,11 +68,11 @@ def test_a_host_alone_is_enough_for_the_model_it_lists_first() -> None:
 @pytest.mark.parametrize("host", [None, "127.0.0.1"])
 def test_an_address_without_a_model_is_named_with_its_fix(host: str | None) -> None:
     settings = Settings(compatible_base_url="http://127.0.0.1:1", ollama_host=host)
-    (server, _) = offers(settings, CATALOG, embedded="install it")
+    (server, _) = offers(settings, LACKING)
     assert (server.provider, server.because) == ("compatible", "ROUNDTABLE_BASE_URL is set")
     assert (server.usable, server.fix) == (False, "set ROUNDTABLE_MODEL")
     with pytest.raises(ConfigurationError, match="set ROUNDTABLE_MODEL; the embedded model: install it"):
-        default_seats(settings, offers(settings, CATALOG, embedded="install it"), CATALOG)
+        default_seats(settings, offers(settings, LACKING), LACKING)
 
 
 def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
@@ -66,7 +87,7 @@ def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog:
 
 
 def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
-    (offer, _) = offers(Settings(openai_api_key="secret"), Catalog(), embedded=None)
+    (offer,) = offers(Settings(openai_api_key="secret"), Catalog())
     assert (offer.provider, offer.usable, offer.fix) == ("openai", False, "provider 'openai' is not installed")
     assert "secret" not in repr(offer)
 
@@ -75,7 +96,7 @@ def test_without_any_model_the_ways_to_get_one_are_named() -> None:
     with pytest.raises(
         ConfigurationError, match=r"no model to debate with \(the embedded model: install it\)"
     ) as caught:
-        default_seats(Settings(), offers(Settings(), CATALOG, embedded="install it"), CATALOG)
+        default_seats(Settings(), offers(Settings(), LACKING), CATALOG)
     hint = caught.value.hint or ""
     for way in (
         "ANTHROPIC_API_KEY",
@@ -105,6 +126,59 @@ def test_enough_providers_need_no_personas() -> None:
 def test_the_embedded_model_fills_few_seats_since_it_answers_one_at_a_time(asked: int, given: int) -> None:
     seats = default_seats(Settings(default_agent_count=asked), [Offer("local", "embedded")], CATALOG)
     assert [seat.config.provider for seat in seats] == ["local"] * given
+
+
+def test_a_stand_in_of_a_plugin_debates_as_the_embedded_model_does(caplog: pytest.LogCaptureFixture) -> None:
+    both = catalog(name="acme", stand_in="a small model of Acme")
+    both.providers.add("local", LACKING.providers.get("local"), replace=True)
+    offered = offers(Settings(), both)
+    assert [(offer.provider, offer.because, offer.usable) for offer in offered] == [
+        ("local", "the embedded model", False),
+        ("acme", "a small model of Acme", True),
+    ]
+    seats = default_seats(Settings(), offered, both)
+    assert [seat.config.provider for seat in seats] == ["acme"] * 3
+    (warning,) = caplog.records
+    assert warning.getMessage().startswith("a small model of Acme debates, because no other model is usable")
+    with_key = offers(Settings(openai_api_key="k"), both)
+    assert {seat.config.provider for seat in default_seats(Settings(), with_key, both)} == {"openai"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "because", "fix"),
+    [
+        ({}, None, None),
+        ({"ACME_URL": "http://acme:1"}, "ACME_URL is set", "set ACME_MODEL"),
+        ({"ACME_URL": "http://acme:1", "ACME_MODEL": "m"}, "ACME_URL and ACME_MODEL are set", None),
+        ({"ACME_HOST": "acme"}, "ACME_HOST is set", None),
+    ],
+)
+def test_the_address_of_a_plugins_server_is_enough_for_a_debate(
+    environment: dict[str, str], because: str | None, fix: str | None
+) -> None:
+    facts = {"base_url_env": "ACME_URL", "host_env": "ACME_HOST", "model_env": "ACME_MODEL"}
+    servers = catalog(name="acme", stand_in="", **facts)
+    with_keys = catalog(name="acme", stand_in="", key_env=("ACME_KEY",), **facts)
+    assert "acme" not in {offer.provider for offer in offers(Settings.from_env(environment), with_keys)}
+    offered = {offer.provider: offer for offer in offers(Settings.from_env(environment), servers)}
+    assert ("acme" in offered) == (because is not None)
+    if because is not None:
+        offer = offered["acme"]
+        assert (offer.because, offer.usable, offer.fix) == (because, fix is None, fix)
+
+
+def test_an_address_is_enough_where_a_default_model_is_declared() -> None:
+    servers = catalog(name="acme", stand_in="", base_url_env="ACME_URL", default_model="m")
+    (offer, *_) = offers(Settings.from_env({"ACME_URL": "http://acme:1"}), servers)
+    assert (offer.provider, offer.because, offer.usable) == ("acme", "ACME_URL is set", True)
+    bare = catalog(name="acme", stand_in="", base_url_env="ACME_URL")
+    (offer, *_) = offers(Settings.from_env({"ACME_URL": "http://acme:1"}), bare)
+    assert offer.fix == "name a model"
+
+
+def test_a_module_without_a_hint_is_named() -> None:
+    offered = offers(Settings(), catalog(name="acme", stand_in="a model", needs_module="module_that_nobody_has"))
+    assert offered[-1].fix == "install the module module_that_nobody_has"
 
 
 def test_a_text_names_provider_and_model_split_at_the_first_colon() -> None:

@@ -224,7 +224,7 @@ async def test_a_question_is_asked_before_each_try_guarded_or_not():
     guarded = Gateway().guard(saying(APIAuthError(), "late"))
     model = FallbackModel(guarded, saying(APIAuthError(), "late"), saying("Yes.")).asking(before)
     with pytest.raises(KeyError, match="stop"):
-        await model.over(lambda inner: inner).complete(ASK)
+        await model.with_inner_models(model.models).complete(ASK)
     assert len(asked) == 3
 
 
@@ -260,7 +260,7 @@ async def test_a_stream_moves_on_after_pieces_where_somebody_is_told_that_they_a
     chain = FallbackModel(Breaks("Ye", error=APIAuthError("no")), saying("No.", model="spare"))
     if models == 1:
         chain = FallbackModel(Breaks("Ye", error=APIAuthError("no")))
-    stream = chain.over(lambda model: model).asking(before, void).stream(ASK)
+    stream = chain.with_inner_models(chain.models).asking(before, void).stream(ASK)
     if models == 1:
         with pytest.raises(APIAuthError):
             [piece async for piece in stream]

@@ -485,5 +485,5 @@ class TestServiceTiers:
     def test_calls_at_the_tier_flex_cost_half(self, name, share):
         make = HttpProvider(BUILTIN_SPECS[name])
         flex = ProviderConfig(api_key="k", extra_body={"service_tier": "flex"})
-        assert make("m", flex, Settings()).price_share == Decimal(share)
-        assert make("m", ProviderConfig(api_key="k"), Settings()).price_share == 1
+        assert make("m", flex, Settings()).facts.price_share == Decimal(share)
+        assert make("m", ProviderConfig(api_key="k"), Settings()).facts.price_share == 1

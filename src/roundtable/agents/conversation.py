@@ -11,18 +11,16 @@ from roundtable._core.strict_json import shallow
 from roundtable.agents.native_search import SeatSearch, may_break_on_search, refuses_request, refuses_search
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
 from roundtable.errors import AgentError, APINetworkError, BudgetExceeded, RoundtableError
-from roundtable.gateway import FallbackModel, GuardedModel
-from roundtable.gateway.wrapping import close_stream
+from roundtable.gateway.wrapping import announcing, close_stream
 from roundtable.stages import HALTED, TurnCancelled
 from roundtable.types import ChatRequest, ChatResponse, ToolCallRecord
 from roundtable.types.chat import NO_USAGE
 
 if TYPE_CHECKING:
     from roundtable.agents.tool_loop import TurnTools
-    from roundtable.gateway import RetryNotice
     from roundtable.prompts import Fence
     from roundtable.protocols import ChatModel, TurnListener
-    from roundtable.types import Citation, JsonObject, JsonValue, Usage
+    from roundtable.types import Citation, JsonObject, JsonValue, RetryNotice, Usage
 
 __all__ = ["Conversation"]
 
@@ -171,11 +169,13 @@ class Conversation:
         return request.model_copy(update={"messages": (*request.messages[:-1], message), "search": None})
 
     async def _call(self, request: ChatRequest, *, streamed: bool = True) -> ChatResponse:
-        model = self.model
-        if self.listener is not None and isinstance(model, GuardedModel | FallbackModel):
-            model = model.asking(partial(self._before_call, self.listener), partial(_notify_retry, self.listener))
-        elif self.listener is not None:
-            await self._before_call(self.listener)
+        model, listener = self.model, self.listener
+        if listener is not None:
+            told = announcing(model, partial(self._before_call, listener), partial(_notify_retry, listener))
+            if told is None:
+                await self._before_call(listener)
+            else:
+                model = told
         try:
             if streamed and self.listener is not None and self.listener.wants_pieces and model.profile.streams:
                 response = await self._stream(model, request, self.listener)

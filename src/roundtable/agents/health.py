@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from roundtable._core.clock import SystemClock
 from roundtable._core.text import error_text
-from roundtable.gateway import FallbackModel, Gateway, GuardedModel
-from roundtable.gateway.wrapping import make_ready
+from roundtable.gateway import Gateway
+from roundtable.gateway.wrapping import make_ready, with_one_try
 from roundtable.types import AgentHealth, AgentInfo, ChatRequest, Message
 
 if TYPE_CHECKING:
@@ -106,15 +105,7 @@ async def check_health(model: ChatModel, name: str, agent_id: str) -> AgentHealt
     )
     try:
         await make_ready(model)
-        await _with_one_try(Gateway(), model).complete(request)
+        await with_one_try(model, HEALTH_TIMEOUT_S, Gateway().guard).complete(request)
     except Exception as error:  # noqa: BLE001  (a health check reports every error)
         return AgentHealth(healthy=False, error=error_text(error) or type(error).__name__)
     return AgentHealth(healthy=True)
-
-
-def _with_one_try(gateway: Gateway, model: ChatModel) -> ChatModel:
-    """Return a model with one try and a short deadline per call; a fallback model gets both for each of its models."""
-    if isinstance(model, FallbackModel):
-        return model.over(partial(_with_one_try, gateway))
-    guarded = model if isinstance(model, GuardedModel) else gateway.guard(model)
-    return guarded.without_retries(HEALTH_TIMEOUT_S)

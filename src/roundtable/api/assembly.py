@@ -6,7 +6,6 @@ This module is imported late, because `import roundtable; roundtable.Roundtable`
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
@@ -32,7 +31,7 @@ from roundtable.api.checks import (
     observer_function,
 )
 from roundtable.api.endpoints import endpoints_of, register_endpoints
-from roundtable.api.models import Helpers, Models, trouble_of
+from roundtable.api.models import Helpers, Models
 from roundtable.api.profiles import register_profiles
 from roundtable.api.searching import SearchSetting, check_provider_search, read_search, seat_search
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
@@ -40,7 +39,7 @@ from roundtable.api.tools import TableTools, with_service
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, exit_from_spec, exit_from_text, members
-from roundtable.gateway import GuardedModel
+from roundtable.gateway.wrapping import refused_at, trouble_of
 from roundtable.http import masked_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry
@@ -196,8 +195,7 @@ class TableParts:
         if trouble is None or registry is None:
             return trouble
         # A health check calls the agent in the registry, and that agent has its own model.
-        refused_at = model.endpoint_state.refused_at if isinstance(model, GuardedModel) else math.inf
-        return None if registry.health.is_good_since(agent_id, refused_at) else trouble
+        return None if registry.health.is_good_since(agent_id, refused_at(model)) else trouble
 
     def for_tenant(self, options: TableOptions) -> TableParts:
         """Return a copy of these objects for the sessions of another tenant; closing the copy releases nothing.
@@ -388,11 +386,8 @@ class TableParts:
 
     def offers(self) -> tuple[Offer, ...]:
         """List the providers that can be used in this environment."""
-        from roundtable.providers.local import LocalProvider
-
-        install_hint = None if LocalProvider.is_installed() else "install it with: pip install 'roundtable-sdk[local]'"
         self.plugins.load_for_keys(self.settings)
-        return offers(self.settings, self.catalog, embedded=install_hint)
+        return offers(self.settings, self.catalog)
 
     def seats(
         self,

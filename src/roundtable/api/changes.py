@@ -353,7 +353,7 @@ def check_objects_present(
         if any(each.startswith("tool ") for each in missing):
             hint = " ".join([hint, *tool_hints(record)])
         absent = (agent for agent in record.agents if agent.id in objects.agents and agent.id not in seated)
-        if any(agent.provider == "human" for agent in absent):
+        if any(wiring.catalog.provider_info(agent.provider).is_person for agent in absent):
             hint = (
                 "Pass the missing objects, including the person: Roundtable(agents=[HumanModel(ask, ...)]); or "
                 "continue without the person: fork(..., agents=...). on_change='adopt' (--adopt) cannot replace "

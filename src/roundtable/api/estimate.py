@@ -14,9 +14,9 @@ from roundtable._core.words import counted
 from roundtable.api.roles import agents_of
 from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.errors import ConfigurationError
-from roundtable.gateway import FallbackModel, GuardedModel, MeteredModel
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
 from roundtable.gateway.prices import to_usd
+from roundtable.gateway.wrapping import meters_of
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.prompts import claim_id
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from roundtable.tools import ModelCall
     from roundtable.types import Answer, Attachment, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
-__all__ = ["Extra", "estimate_debate", "meters_of", "simulate_aside"]
+__all__ = ["Extra", "estimate_debate", "simulate_aside"]
 
 ESTIMATE_S: Final = 10.0
 """Seconds that the simulation of a debate may take on a thread beside an event loop."""
@@ -98,22 +98,6 @@ _MOST_TOOL_ROUNDS: Final[int] = AgentConfig.model_fields["max_tool_rounds"].defa
 """Rounds of tools in a turn of an agent without an `AgentConfig`."""
 _CLAIM_TOKENS: Final = 60
 """Tokens of a typical claim in an answer, with labels and a source."""
-
-
-def meters_of(model: object) -> Iterator[MeteredModel]:
-    """Yield the meters of a model, which may be inside other wrappers."""
-    return (meter for meter, _ in _meters_and_tries(model))
-
-
-def _meters_and_tries(model: object, tries: int = 1) -> Iterator[tuple[MeteredModel, int]]:
-    """Yield the meters of a model, each with the number of times that a call may be tried."""
-    if isinstance(model, MeteredModel):
-        yield model, tries
-    elif isinstance(model, FallbackModel):
-        for inner in model.models:
-            yield from _meters_and_tries(inner, tries)
-    elif isinstance(model, GuardedModel):
-        yield from _meters_and_tries(model.inner, model.guard.rule.most_tries)
 
 
 @dataclass(slots=True)
@@ -158,7 +142,7 @@ class _AgentTotals:
             self._call(agent.chat_model, request.model_copy(update={"model": search_model}), prompt_size)
             request, prompt_size = request.model_copy(update={"search": None}), prompt_size + TOOL_RESULT_TOKENS
         meters = meters_of(agent.chat_model)
-        pages_tokens = max((search_tokens(request, meter.provider_info) for meter in meters), default=0)
+        pages_tokens = max((search_tokens(request, meter.provider_info) for meter, _ in meters), default=0)
         *prompts, repair_size = _prompt_sizes(prompt_size, answer_tokens + pages_tokens, results_per_round)
         for size in prompts:
             self._call(agent.chat_model, request, size)
@@ -185,7 +169,7 @@ class _AgentTotals:
 
     def _call(self, model: object, request: ChatRequest, prompt_size: int) -> None:
         is_first = True
-        for meter, tries in _meters_and_tries(model):
+        for meter, tries in meters_of(model):
             model_id = request.model if is_first and request.model else meter.model
             provider = meter.provider_info
             pages_tokens = search_tokens(request, provider)
@@ -293,7 +277,7 @@ def _worst_price(calls: Iterable[ModelCall], answer_tokens: int) -> tuple[bool, 
     for call in calls:
         size = prompt_tokens(call.request) + answer_tokens, call.request.max_tokens
         tokens += sum(size)
-        for meter in meters_of(call.model):
+        for meter, _ in meters_of(call.model):
             cost = _add_price(cost, meter.worst_cost(meter.model, *size))
     return cost is None, cost or Decimal(0), tokens
 

@@ -21,13 +21,13 @@ from roundtable.analysis import (
     Readers,
 )
 from roundtable.api.checks import check_budget
-from roundtable.api.estimate import Extra, meters_of
+from roundtable.api.estimate import Extra
 from roundtable.api.roles import agents_of
 from roundtable.engine.closing import independent_answers
 from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import asks_moderator
-from roundtable.gateway import FallbackModel, Gateway, GuardedModel, Ledger, MeteredModel, PriceTable
-from roundtable.gateway.wrapping import default_rate_of, make_ready, price_share_of
+from roundtable.gateway import Gateway, Ledger, MeteredModel, PriceTable
+from roundtable.gateway.wrapping import default_rate_of, facts_of, is_wrapper, make_ready, meters_of, rewrapped
 from roundtable.plugins.errors import make
 from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from roundtable.agents import AgentRegistry, BaseAgent
     from roundtable.api.table_options import SeatLike, TableOptions
-    from roundtable.gateway import StreamingModel
+    from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
     from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from roundtable.settings import Settings
     from roundtable.types import AgentConfig, Budget, DebateConfig, DebateRecord, RetryPolicy
 
-__all__ = ["Helpers", "Models", "analysis_extras", "synthesis_extra", "trouble_of"]
+__all__ = ["Helpers", "Models", "analysis_extras", "synthesis_extra"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
@@ -59,9 +59,6 @@ _BATCH_SLACK_S: Final = 30.0
 
 _SEATS: Final = ("analyzer", "facilitator", "judge", "synthesizer")
 _PANEL_SIZE: Final = 3
-_EMBEDDED: Final = "local"
-_NOT_READERS: Final = frozenset({_EMBEDDED, "client", "human", "replay", "scripted"})
-"""Providers whose models analyse the answers of a debate only if `seats` names them."""
 
 
 class Models:
@@ -108,7 +105,8 @@ class Models:
         if key not in self._made:
             model_object = self._make(*key, config)
             self._made[key] = self.gateway.guard(
-                self._add_meter(model_object),
+                model_object,
+                inside=self._add_meter,
                 timeout_s=_deadline_of(config),
                 retry=config.retry,
                 requests_per_minute=config.requests_per_minute,
@@ -131,14 +129,13 @@ class Models:
         def create() -> ChatModel:
             named = model or self._default_model(provider)
             new_model: ChatModel = make("provider", entry, named, config, self._settings)
-            if config.batch_options is not None and price_share_of(new_model) == 1:
+            if config.batch_options is not None and facts_of(new_model).price_share == 1:
                 raise batch_refusal(provider)
             return new_model
 
-        if self.cassette is None or provider == "replay":
+        if self.cassette is None or (info := self._catalog.provider_info(provider)).replays:
             return create()
-        variables = self._catalog.provider_info(provider).key_env
-        self.cassette.hide(key for key in map(self._settings.get, variables) if key)
+        self.cassette.hide(key for key in map(self._settings.get, info.key_env) if key)
         # The model itself may never be created, so its factory states the rate.
         rate_for: Callable[[ProviderConfig, Settings], float | None] | None
         rate_for = getattr(entry.thing, "default_rate", None)
@@ -150,16 +147,17 @@ class Models:
         info = self._catalog.provider_info(provider)
         return (self._settings.get(info.model_env) if info.model_env else None) or info.default_model
 
-    def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> StreamingModel:
-        """Wrap a caller's model in a meter and the gateway; for a fallback model, wrap each of its models."""
-        if isinstance(model, FallbackModel):
-            return model.over(lambda inner: self.guard(inner, retry=retry))
-        if isinstance(model, GuardedModel):
-            # A model of another table keeps its limits, but this table counts its calls.
-            return self.gateway.guard(model.over(self._add_meter), retry=retry)
+    def guard(self, model: ChatModel, *, retry: RetryPolicy | None = None) -> ChatModel:
+        """Wrap a caller's model in a meter and the gateway; if it wraps other models itself, wrap each of these.
+
+        A model of another table keeps its limits, but this table counts its calls.
+        """
+        if is_wrapper(model):
+            return rewrapped(model, [self.guard(inner, retry=retry) for inner in model.inner_models])
         configured = self._options.providers.get(model.provider)
         return self.gateway.guard(
-            self._add_meter(model),
+            model,
+            inside=self._add_meter,
             timeout_s=self._timeout_of(model),
             retry=retry,
             breaker="auto" if configured is None else configured.breaker,
@@ -170,20 +168,12 @@ class Models:
         if self._options.timeout_s is not None:
             return self._options.timeout_s
         configured = self._options.providers.get(model.provider)
-        default: float | None = getattr(model, "patience_s", None)
+        default = facts_of(model).patience_s
         return default if configured is None else configured.timeout_s
 
     def _add_meter(self, model: ChatModel) -> ChatModel:
-        if isinstance(model, MeteredModel):
-            return model if model.ledger is self.ledger else MeteredModel(model.inner, self.prices, self.ledger)
-        return MeteredModel(self._add_recorder(model), self.prices, self.ledger)
-
-    def _add_recorder(self, model: ChatModel) -> ChatModel:
-        if self.cassette is None:
-            return model
-        from roundtable.providers.cassette import RecordedModel
-
-        return model if isinstance(model, RecordedModel) else self.cassette.over(model)
+        record = None if self.cassette is None else self.cassette.over
+        return MeteredModel.of(model, self.prices, self.ledger, inside=record)
 
     @staticmethod
     async def make_ready(agents: Iterable[Agent]) -> None:
@@ -216,10 +206,11 @@ class Models:
         waiting = await journal.waiting(session_id, complete)
         if not waiting:
             return
-        meters = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
+        meters = [meter for agent in agents for model in _models_of(agent) for meter, _ in meters_of(model)]
         batched = {name for name, config in self._options.providers.items() if config.batch_options is not None}
         # An agent may bring its own model. Calls at a cheaper service tier have a lower share too, but no batch.
-        batched |= {meter.provider for meter in meters if meter.price_share < 1 and meter.calls_at_once is not None}
+        facts = [(meter.provider, facts_of(meter)) for meter in meters]
+        batched |= {name for name, known in facts if known.price_share < 1 and known.calls_at_once is not None}
         names = sorted({meter.provider for meter in meters} & waiting.keys() - batched)
         if not names:
             return
@@ -249,7 +240,7 @@ class Models:
         """
         if not self.limits_cost(budget):
             return
-        models = [meter for agent in agents for model in _models_of(agent) for meter in meters_of(model)]
+        models = [meter for agent in agents for model in _models_of(agent) for meter, _ in meters_of(model)]
         unknown = sorted({f"{model.provider}:{model.model}" for model in models if not model.is_priced})
         if unknown:
             msg = f"max_cost_usd cannot be enforced: no price is known for {', '.join(unknown)}"
@@ -263,14 +254,6 @@ class Models:
         """Return the models created so far, so that they can be closed, and forget them."""
         models, self._made = tuple(self._made.values()), {}
         return models
-
-
-def trouble_of(model: object) -> str | None:
-    """Return why calls of a model fail now; `None` if calls may succeed, at least for one model of a fallback."""
-    if isinstance(model, FallbackModel):
-        troubles = [trouble_of(inner) for inner in model.models]
-        return None if None in troubles else troubles[0]
-    return model.endpoint_state.trouble if isinstance(model, GuardedModel) else None
 
 
 def _deadline_of(config: ProviderConfig) -> float:
@@ -421,7 +404,8 @@ class Helpers:
             return models, ""
         reasons = [reason]
         for config in configs:
-            if config.provider in _NOT_READERS or not self._agents.has_provider(config.provider):
+            provider = config.provider
+            if self._catalog.provider_info(provider).no_auxiliary_roles or not self._agents.has_provider(provider):
                 continue
             try:
                 return [self._models.get(config.provider, config.model)], ""
@@ -549,8 +533,8 @@ class Helpers:
         for provider in dict.fromkeys(config.provider for config in configs):
             is_known = self._agents.has_provider(provider)
             name = self._agents.get_light_model(provider) if is_known else None
-            if provider == _EMBEDDED:
-                reasons.append("the embedded model is too small to judge answers")
+            if refusal := self._catalog.provider_info(provider).no_auxiliary_roles:
+                reasons.append(refusal)
             elif name is None:
                 reasons.append(f"{provider} has no light model")
             else:
@@ -565,5 +549,7 @@ class Helpers:
 
 def _missing_price(models: Iterable[ChatModel]) -> str:
     """Return an error text if a model has no price, because a budget in dollars needs it; else an empty text."""
-    names = [f"{model.provider}:{model.model}" for model in models for meter in meters_of(model) if not meter.is_priced]
+    names = [
+        f"{model.provider}:{model.model}" for model in models for meter, _ in meters_of(model) if not meter.is_priced
+    ]
     return f"the budget is in dollars, and no price is known for {names[0]}" if names else ""

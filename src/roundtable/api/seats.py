@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from roundtable.plugins import Catalog
     from roundtable.protocols import ChatModel, DebateModeStrategy
     from roundtable.settings import Settings
-    from roundtable.types import Persona, RetryPolicy
+    from roundtable.types import Persona, ProviderInfo, RetryPolicy
 
 __all__ = ["AgentLike", "Offer", "Seated", "default_seats", "offers", "seat_agents", "with_persona"]
 
@@ -34,8 +34,8 @@ logger: logging.Logger = logging.getLogger(f"{ROOT}.api")
 AgentLike: TypeAlias = "str | AgentConfig | Agent | ChatModel"
 """The forms in which callers pass an agent: `"provider:model"`, a configuration, an agent, or a chat model."""
 
-EMBEDDED_SEATS: Final = 3
-"""Number of agents if only the embedded model is available, because it answers one request at a time."""
+STAND_IN_SEATS: Final = 3
+"""Number of agents if only stand-ins are usable: the embedded model, for example, answers one request at a time."""
 
 
 class WrapModel(Protocol):
@@ -77,13 +77,12 @@ class Seated:
     """Whether the caller passed `agent` itself; if not, and `agent` is set, the caller passed only its model."""
 
 
-def offers(settings: Settings, catalog: Catalog, *, embedded: str | None) -> tuple[Offer, ...]:
+def offers(settings: Settings, catalog: Catalog) -> tuple[Offer, ...]:
     """List the providers that the environment makes available, in order of preference.
 
     Args:
         settings: Settings of the environment.
         catalog: Providers of this installation.
-        embedded: How to make the embedded model usable; `None` if it is already usable.
     """
     available: list[Offer] = []
     for variables, infos in catalog.providers_by_key().items():
@@ -96,17 +95,30 @@ def offers(settings: Settings, catalog: Catalog, *, embedded: str | None) -> tup
         else:
             fix = f"provider {infos[0].name!r} is not installed"
             available.append(Offer(infos[0].name, because, usable=False, fix=fix))
-    if settings.compatible_base_url:
-        # This address takes precedence over OLLAMA_HOST. Only OLLAMA_HOST uses the first listed model by default.
-        has_model = bool(settings.compatible_model)
-        because = f"ROUNDTABLE_BASE_URL {'and ROUNDTABLE_MODEL are' if has_model else 'is'} set"
-        available.append(
-            Offer("compatible", because, usable=has_model, fix=None if has_model else "set ROUNDTABLE_MODEL")
-        )
-    elif settings.ollama_host:
-        available.append(Offer("compatible", "OLLAMA_HOST is set"))
-    available.append(Offer("local", "the embedded model", usable=embedded is None, fix=embedded))
+    declared = catalog.provider_infos()
+    available += [offer for info in declared if (offer := _offer_at_address(info, settings)) is not None]
+    for info in declared:
+        if info.stand_in:
+            install = None if info.is_installed else info.install_hint or f"install the module {info.needs_module}"
+            available.append(Offer(info.name, info.stand_in, usable=install is None, fix=install))
     return tuple(available)
+
+
+def _offer_at_address(info: ProviderInfo, settings: Settings) -> Offer | None:
+    """Return the offer of a provider without a key or an address of its own, if the environment names a server."""
+    if info.base_url is not None or (info.key_env and info.key_required):
+        return None
+    # This address takes precedence over a host. Only a host uses the first listed model by default.
+    if info.base_url_env is not None and settings.get(info.base_url_env):
+        if info.default_model is not None:
+            return Offer(info.name, f"{info.base_url_env} is set")
+        if info.model_env is not None and settings.get(info.model_env):
+            return Offer(info.name, f"{info.base_url_env} and {info.model_env} are set")
+        fix = "name a model" if info.model_env is None else f"set {info.model_env}"
+        return Offer(info.name, f"{info.base_url_env} is set", usable=False, fix=fix)
+    if info.host_env is not None and settings.get(info.host_env):
+        return Offer(info.name, f"{info.host_env} is set")
+    return None
 
 
 def default_seats(
@@ -114,7 +126,7 @@ def default_seats(
 ) -> tuple[Seated, ...]:
     """Create the default number of agents; if there are fewer providers, agents with different personas share one."""
     usable = [offer for offer in offered if offer.usable]
-    remote = [offer.provider for offer in usable if offer.provider != "local"]
+    remote = [offer.provider for offer in usable if not catalog.provider_info(offer.provider).stand_in]
     if not usable:
         problems = "; ".join(f"{offer.because}: {offer.fix}" for offer in offered)
         msg = f"no model to debate with ({problems})"
@@ -127,9 +139,10 @@ def default_seats(
         )
     unusable = [f"{offer.because}: {offer.fix}" for offer in offered if not offer.usable]
     if unusable and not remote:
-        logger.warning("the embedded model debates, because no other model is usable (%s)", "; ".join(unusable))
-    count = settings.default_agent_count if remote else min(EMBEDDED_SEATS, settings.default_agent_count)
-    providers = (remote or ["local"])[:count]
+        stand_ins = " and ".join(offer.because for offer in usable)
+        logger.warning("%s debates, because no other model is usable (%s)", stand_ins, "; ".join(unusable))
+    count = settings.default_agent_count if remote else min(STAND_IN_SEATS, settings.default_agent_count)
+    providers = (remote or [offer.provider for offer in usable])[:count]
     if len(providers) == count:
         labels = {provider: catalog.provider_info(provider).label for provider in providers}
         return tuple(Seated(_make_config(provider, None, provider, label)) for provider, label in labels.items())

@@ -72,10 +72,11 @@ class TableOptions:
         Args:
             agents: The agents of the debate, if it does not use the agents of the table.
         """
-        from roundtable.vendors import VENDORS
+        from roundtable.vendors import VENDORS, WITHOUT_HTTP
 
         debate_agents = self.agents if agents is None else agents
-        names = {*VENDORS, "local"} if debate_agents is None else set[str]()
+        infos = WITHOUT_HTTP.values()
+        names = set[str]() if debate_agents is not None else {*VENDORS, *(info.name for info in infos if info.stand_in)}
         # Values that cannot be an agent or a model are refused later, with the other checks.
         models = list[object](debate_agents) if isinstance(debate_agents, Sequence) else []
         for seat in self.seats.values() if isinstance(self.seats, Mapping) else ():
@@ -83,4 +84,4 @@ class TableOptions:
         for model in models:
             name = model if isinstance(model, str) else getattr(model, "provider", "")
             names.add(str(name).partition(":")[0].strip())
-        return names if self.cassette is None else {*names, "replay"}
+        return names if self.cassette is None else names.union(info.name for info in infos if info.replays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roundtable._core.files import write_error, write_parts
 from roundtable._core.words import counted
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["extend", "fork", "hold", "html_writer", "print_estimate", "resume", "show_estimate", "show_rerun"]
 
-TINY = (
-    "The embedded model is tiny: it shows how a debate works, not good arguments. "
-    "`roundtable doctor` shows better models."
-)
+BETTER_MODELS: Final = "`roundtable doctor` shows better models."
 
 
 async def hold(context: CommandContext, topic: str, options: DebateOptions, html_file: str | None) -> ExitCode:
@@ -40,7 +37,7 @@ async def hold(context: CommandContext, topic: str, options: DebateOptions, html
     async def begin() -> DebateStream:
         return context.table.stream(topic, **options)
 
-    note = TINY if _is_tiny(context) else None
+    note = _caution(context)
     return await run_debate(
         context.table, context.place, context.screen, begin, note=note, keep_result=html_writer(html_file)
     )
@@ -96,12 +93,13 @@ async def show_rerun(
     return ExitCode.OK
 
 
-def _is_tiny(context: CommandContext) -> bool:
-    """Check whether every agent uses the embedded model."""
-    seats = context.table.agents()
-    return context.settings.model_path is None and all(
-        seat.provider == "local" and seat.model is None for seat in seats
-    )
+def _caution(context: CommandContext) -> str | None:
+    """Return what users should know if every agent uses a default model with a caution, such as the embedded model."""
+    if context.settings.model_path is not None:
+        return None
+    seats, info_of = context.table.agents(), context.table.catalog.provider_info
+    cautions = ["" if seat.model is not None else info_of(seat.provider).caution for seat in seats]
+    return " ".join([*dict.fromkeys(cautions), BETTER_MODELS]) if cautions and all(cautions) else None
 
 
 async def resume(

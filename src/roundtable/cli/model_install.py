@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -11,7 +12,7 @@ from roundtable.cli.event_printer import line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.signals import interruptible
 from roundtable.errors import RoundtableError
-from roundtable.providers.local import SMOLLM2, LocalProvider, find_weights
+from roundtable.providers.local import SMOLLM2, find_weights
 from roundtable.providers.local.weights import Fetch, check_weights, fetch_weights
 
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ __all__ = ["install_weights", "show_progress"]
 
 
 def show_progress(table: Roundtable, screen: Screen) -> None:
-    """Show download progress on the screen, for a model that is downloaded on first use."""
-    provider = table.catalog.providers.get("local")
-    if isinstance(provider, LocalProvider):
-        provider.progress = screen.progress
+    """Show download progress on the screen, for models that are downloaded before their first call."""
+    for info in table.catalog.provider_infos():
+        if info.downloads:
+            # A built-in factory is loaded when it is asked for an attribute, which `isinstance` of a protocol is not.
+            show = getattr(table.catalog.providers.get(info.name), "show_progress", None)
+            if show is not None:
+                show(partial(screen.progress, what=info.stand_in or f"a model of {info.label}"))
 
 
 async def install_weights(context: CommandContext) -> ExitCode:

@@ -133,10 +133,10 @@ class Screen:
         if error.hint:
             self.write_note(f"Hint: {error.hint}")
 
-    def progress(self, done: int, total: int) -> None:
+    def progress(self, done: int, total: int, *, what: str = "the embedded model") -> None:
         """Show the progress of a download, in bytes; can be called from any thread."""
         percent = 100 * done // max(total, 1)
-        text = f"Downloading the embedded model: {percent} % of {total // 10**6} MB"
+        text = f"Downloading {what}: {percent} % of {total // 10**6} MB"
         if self._err.isatty():
             with suppress(OSError):
                 self._err.write(f"\r{text}" + ("\n" if done >= total else ""))

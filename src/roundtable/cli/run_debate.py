@@ -133,7 +133,7 @@ class _DebateView:
                 self._screen.show(heading_lines(session))
             unfinished = running.left if isinstance(running, ContinuedDebate) else None
             earlier_lines = [] if unfinished is None else story.take_up(unfinished)
-            if any(agent.provider == "human" for agent in session.agents):
+            if any(self._table.catalog.provider_info(agent.provider).is_person for agent in session.agents):
                 await self._show_at_end(running, story, earlier_lines)
             else:
                 self._show(earlier_lines)

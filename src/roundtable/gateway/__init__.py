@@ -7,11 +7,12 @@ from roundtable.gateway.breaker import BreakerState, CircuitBreaker, KeyBreaker
 from roundtable.gateway.budget import MeteredModel
 from roundtable.gateway.fallback import FallbackModel
 from roundtable.gateway.gateway import Gateway
-from roundtable.gateway.guarded import GuardedModel, RetryNotice
+from roundtable.gateway.guarded import GuardedModel
 from roundtable.gateway.prices import ModelPrice, PriceTable
 from roundtable.gateway.retry import RetryRule, retry_with_backoff
 from roundtable.gateway.state import EndpointKey, EndpointState, RateBucket, RetryBudget
 from roundtable.gateway.streams import ChatStream, DeltaStream, StreamingModel
+from roundtable.types import RetryNotice
 
 __all__ = [
     "BreakerState",

@@ -13,13 +13,13 @@ import anyio.to_thread
 from roundtable._core.ledger import Amount, Ledger
 from roundtable.errors import BudgetExceeded, RoundtableError
 from roundtable.gateway.prices import FULL_PRICE, sane_usage, to_usd, usage_of_failure
-from roundtable.gateway.wrapping import WrappedModel, close_stream, cost_limit_of, keeps_deadline
+from roundtable.gateway.wrapping import WrappedModel, close_stream, facts_of
 from roundtable.prompts import estimate_tokens
-from roundtable.types import ChatDelta, ChatResponse
+from roundtable.types import ChatDelta, ChatResponse, ModelFacts
 from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from roundtable._core.ledger import Ticket
     from roundtable.gateway.prices import PriceTable
@@ -102,16 +102,46 @@ class MeteredModel(WrappedModel):
         super().__init__(inner)
         self.prices = prices
         self.ledger: Ledger = ledger or Ledger()
+        self._kind = ""
+        self._has_prices = False
+
+    @classmethod
+    def of(
+        cls,
+        model: ChatModel,
+        prices: PriceTable,
+        ledger: Ledger,
+        *,
+        inside: Callable[[ChatModel], ChatModel] | None = None,
+    ) -> MeteredModel:
+        """Return a model with a meter; the meter of a model that has one already is replaced.
+
+        Args:
+            model: The model.
+            prices: As for the class.
+            ledger: As for the class; a meter with the same ledger stays.
+            inside: Wraps a model that had no meter, below the new one.
+        """
+        if isinstance(model, MeteredModel):
+            return model if model.ledger is ledger else cls(model.inner, prices, ledger)
+        return cls(model if inside is None else inside(model), prices, ledger)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What the inner model declares."""
+        return facts_of(self.inner)
 
     @property
     def provider_info(self) -> ProviderInfo:
         """What the provider declares; for a named endpoint, what the provider declares that it was made from."""
-        return self.prices.provider(self.kind)
+        if not self._kind:
+            self._kind = self.facts.kind or self.provider
+        return self.prices.provider(self._kind)
 
     @property
     def is_priced(self) -> bool:
         """Whether the price of the model is known, or the model enforces its own limit."""
-        return cost_limit_of(self.inner) is not None or self.worst_cost(self.model, 1, 1) is not None
+        return self.facts.cost_limit_usd is not None or self.worst_cost(self.model, 1, 1) is not None
 
     async def prepare(self) -> None:
         """Prepare the model, and load the packaged prices if they are needed.
@@ -123,9 +153,13 @@ class MeteredModel(WrappedModel):
         await super().prepare()
 
     async def _read_prices(self) -> None:
+        if self._has_prices:
+            return
         # This takes about a second, only once. It runs on a thread, so that it does not block the event loop.
-        if not self.prices.can_skip_load(self.kind, self.endpoint):
+        facts = self.facts
+        if not self.prices.can_skip_load(facts.kind or self.provider, facts.endpoint):
             await anyio.to_thread.run_sync(self.prices.load)
+        self._has_prices = True
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once; raises the errors of the model.
@@ -180,7 +214,8 @@ class MeteredModel(WrappedModel):
     def worst_case(self, request: ChatRequest, *, prices: bool = True) -> Amount:
         """Return the most that a call may consume, by an estimate of its prompt; with a price only if needed."""
         tokens_in, tokens_out = self.worst_tokens(request)
-        tokens_in += search_tokens(request, self.provider_info)
+        if request.search:
+            tokens_in += search_tokens(request, self.provider_info)
         cost = self._worst_cost(request, tokens_in, tokens_out) if prices else None
         return Amount(cost, tokens_in + tokens_out, 1)
 
@@ -189,22 +224,23 @@ class MeteredModel(WrappedModel):
         return (prompt_tokens(request), request.max_tokens) if self.provider_info.counts_tokens else (0, 0)
 
     def _worst_cost(self, request: ChatRequest, tokens_in: int, tokens_out: int) -> Decimal | None:
-        cost_limit = cost_limit_of(self.inner)
+        cost_limit = self.facts.cost_limit_usd
         if cost_limit is not None:
-            return Decimal(repr(cost_limit))
+            return Decimal(repr(float(cost_limit)))
         searches = request.search.max_uses if request.search else 0
         return self.worst_cost(request.model or self.model, tokens_in, tokens_out, searches=searches)
 
     def worst_cost(self, model: str, tokens_in: int, tokens_out: int, *, searches: int = 0) -> Decimal | None:
         """Return the most US dollars that a call of a model with these tokens may cost; `None` if that is unknown."""
+        facts = self.facts
         return self.prices.worst(
-            self._priced_as(self.provider, model),
+            self._priced_as(self.provider, model, facts),
             model,
             tokens_in,
             tokens_out,
-            endpoint=self.endpoint,
+            endpoint=facts.endpoint,
             searches=searches,
-            share=self.price_share,
+            share=facts.price_share,
         )
 
     def priced(self, usage: Usage, request: ChatRequest, response: ChatResponse | None = None) -> Usage:
@@ -217,22 +253,26 @@ class MeteredModel(WrappedModel):
             return usage
         listed = usage.partial_cost_usd is None
         provider = (response and response.provider) or self.provider
+        facts = self.facts
+        share, endpoint = facts.price_share, facts.endpoint
         for name in dict.fromkeys((request.model or self.model, (response and response.model) or "")):
-            share, listed_as = self.price_share, self._priced_as(provider, name)
-            exact = self.prices.cost(listed_as, name, usage, endpoint=self.endpoint, share=share, listed=listed)
+            listed_as = self._priced_as(provider, name, facts)
+            exact = self.prices.cost(listed_as, name, usage, endpoint=endpoint, share=share, listed=listed)
             cost = to_usd(exact)
             if cost is None:
                 continue
             priced: dict[str, float | None] = {"cost_usd": cost, "partial_cost_usd": None}
             if usage.cache_read_tokens or usage.cache_write_tokens or share != FULL_PRICE:
-                saved = self.prices.saved(listed_as, name, usage, share, endpoint=self.endpoint)
+                saved = self.prices.saved(listed_as, name, usage, share, endpoint=endpoint)
                 priced["saved_usd"] = to_usd(saved)
             return usage.model_copy(update=priced)
         return usage
 
-    def _priced_as(self, provider: str, model: str) -> str:
+    def _priced_as(self, provider: str, model: str, facts: ModelFacts) -> str:
         """Return the provider whose prices apply: for a named endpoint without stated prices, the one of its kind."""
-        return self.kind if provider == self.provider and not self.prices.states(provider, model) else provider
+        if not facts.kind or provider != self.provider or self.prices.states(provider, model):
+            return provider
+        return facts.kind
 
 
 class ReservedModel(WrappedModel):
@@ -247,11 +287,6 @@ class ReservedModel(WrappedModel):
         super().__init__(meter.inner)
         self._meter = meter
         self._ticket = ticket
-
-    @property
-    def keeps_deadline(self) -> bool:
-        """Whether the inner model ends its calls by itself; see `keeps_deadline`."""
-        return keeps_deadline(self.inner)
 
     def release(self) -> None:
         """Release the reservation of a call that is not made."""

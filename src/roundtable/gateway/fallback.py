@@ -14,13 +14,12 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
-from roundtable.gateway.guarded import GuardedModel, RetryNotice
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.wrapping import close_stream, endpoint_of, make_ready
-from roundtable.types import ChatDelta, ChatResponse, Usage
+from roundtable.gateway.wrapping import announcing, close_stream, facts_of, make_ready
+from roundtable.types import ChatDelta, ChatResponse, ModelFacts, RetryNotice, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
     from roundtable.protocols import ChatModel
     from roundtable.types import ChatRequest, JsonValue, ModelProfile
@@ -101,7 +100,17 @@ class FallbackModel:
     @property
     def endpoint(self) -> str:
         """Root of the API of the first choice; empty if there is none."""
-        return endpoint_of(self.models[0])
+        return facts_of(self.models[0]).endpoint
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The endpoint of the first choice; everything else differs from model to model."""
+        return ModelFacts(endpoint=self.endpoint)
+
+    @property
+    def inner_models(self) -> tuple[ChatModel, ...]:
+        """The models, first choice first."""
+        return self.models
 
     @property
     def profile(self) -> ModelProfile:
@@ -113,9 +122,9 @@ class FallbackModel:
             return first
         return first.model_copy(update={"context_tokens": smallest, "inputs": inputs})
 
-    def over(self, wrap: Callable[[ChatModel], ChatModel]) -> FallbackModel:
-        """Return the same chain, with each model wrapped."""
-        chain = FallbackModel(*(wrap(model) for model in self.models))
+    def with_inner_models(self, models: Sequence[ChatModel], /) -> FallbackModel:
+        """Return the same chain of other models."""
+        chain = FallbackModel(*models)
         chain._before, chain._on_retry = self._before, self._on_retry
         return chain
 
@@ -124,7 +133,7 @@ class FallbackModel:
         before: Callable[[], Awaitable[None]],
         on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
     ) -> FallbackModel:
-        """Return this model with callbacks that run before each try of each model; see `GuardedModel.asking`.
+        """Return this model with callbacks that run before each try of each model; see `AnnouncesCalls`.
 
         Args:
             before: Awaited before each try; if it raises an error, the try does not start.
@@ -218,8 +227,9 @@ class FallbackModel:
         """Return a model that awaits `before` ahead of its call; if the model cannot do that, await `before` now."""
         if self._before is None:
             return model
-        if isinstance(model, GuardedModel):
-            return model.asking(self._before, self._on_retry)
+        told = announcing(model, self._before, self._on_retry)
+        if told is not None:
+            return told
         await self._before()
         return model
 

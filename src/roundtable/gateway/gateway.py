@@ -21,7 +21,7 @@ from roundtable.gateway.breaker import CircuitBreaker
 from roundtable.gateway.guarded import CallRules, GuardedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBudget
-from roundtable.gateway.wrapping import account_of, calls_at_once_of, default_rate_of, endpoint_of
+from roundtable.gateway.wrapping import default_rate_of
 from roundtable.http.guard_public import masked_url
 from roundtable.types import Breaker
 from roundtable.vendors import known_provider
@@ -126,6 +126,7 @@ class Gateway:
         self,
         model: ChatModel,
         *,
+        inside: Callable[[ChatModel], ChatModel] | None = None,
         timeout_s: float | None = None,
         retry: RetryPolicy | None = None,
         requests_per_minute: float | Literal["auto"] | None = "auto",
@@ -139,6 +140,7 @@ class Gateway:
 
         Args:
             model: The model.
+            inside: Wraps the model below the gateway, such as with a meter; also applied to a guarded model.
             timeout_s: Total deadline of its calls in seconds; the gateway's deadline when left out.
             retry: Retry policy; the gateway's rule when left out.
             requests_per_minute: Calls per minute, above 0; each try counts. `"auto"` uses the default rate of the
@@ -149,6 +151,7 @@ class Gateway:
                 The first call to a provider, address and model sets this for all its callers.
         """
         if isinstance(model, GuardedModel):
+            model = model if inside is None else model.over(inside)
             guarded = model if model.gateway is self else GuardedModel(self, model.inner, model.guard)
             return guarded if retry is None else guarded.with_retry(retry)
         requests = default_rate_of(model) if requests_per_minute == "auto" else requests_per_minute
@@ -163,7 +166,7 @@ class Gateway:
             rates=rates,
             breaker=Breaker() if breaker == "auto" else breaker,
         )
-        return GuardedModel(self, model, guard)
+        return GuardedModel(self, model if inside is None else inside(model), guard)
 
     @property
     def endpoint_states(self) -> tuple[EndpointState, ...]:
@@ -245,20 +248,31 @@ class Gateway:
         for provider, limiter in limiters.items():
             limiter.resize(self._provider_limits.get(provider, math.inf))
 
-    def endpoint_state(self, model: ChatModel, name: str, rules: CallRules) -> EndpointState:
-        """Return the state that all calls to an endpoint share; the first call sets its rates and its breaker."""
-        key = EndpointKey(model.provider, endpoint_of(model), name or model.model, account_of(model))
+    def endpoint_state(self, model: GuardedModel, name: str = "") -> EndpointState:
+        """Return the state that all calls to an endpoint share; the first call sets its rates and its breaker.
+
+        Args:
+            model: The model, which this gateway guards.
+            name: Model id of the request; the model's own if empty.
+        """
+        facts, rules = model.facts, model.guard
+        key = EndpointKey(model.inner.provider, facts.endpoint, name or model.inner.model, facts.account)
         state = self._endpoint_states.get(key)
         if state is None:
             budget = self._budgets.setdefault((key.provider, key.endpoint, key.account), RetryBudget())
-            at_once = calls_at_once_of(model)
             breaker = self._breakers.get(key[:3])
             if breaker is None:
                 label = f"{key.provider}:{key.model}" + (f" at {masked_url(key.endpoint)}" if key.endpoint else "")
                 breaker = CircuitBreaker.of(rules.breaker, label, clock=self.clock)
                 breaker = self._breakers.setdefault(key[:3], breaker)
             made = EndpointState(
-                key, rules.rates, breaker, budget, clock=self.clock, parts=self._parts, calls_at_once=at_once
+                key,
+                rules.rates,
+                breaker,
+                budget,
+                clock=self.clock,
+                parts=self._parts,
+                calls_at_once=facts.calls_at_once,
             )
             state = self._endpoint_states.setdefault(key, made)
         return state

@@ -21,14 +21,13 @@ from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.wrapping import (
     WrappedModel,
     close_stream,
-    endpoint_of,
+    facts_of,
     is_recorded,
     is_replayed,
-    keeps_deadline,
     notify_timeout,
 )
 from roundtable.http.message import ending_at
-from roundtable.types import Breaker, ChatDelta, ChatResponse, ModelCall, Usage
+from roundtable.types import Breaker, ChatDelta, ChatResponse, ModelCall, RetryNotice, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from roundtable.gateway.gateway import Gateway
     from roundtable.gateway.state import EndpointState
     from roundtable.protocols import ChatModel, SleepingClock
-    from roundtable.types import ChatRequest, JsonValue, RetryPolicy
+    from roundtable.types import ChatRequest, JsonValue, ModelFacts, RetryPolicy
 
 __all__ = [
     "CallReport",
@@ -47,7 +46,6 @@ __all__ = [
     "Deadline",
     "GuardedModel",
     "RetryLoop",
-    "RetryNotice",
     "as_own_error",
     "is_missed",
     "with_tries",
@@ -123,7 +121,7 @@ class CallReport:
         return ModelCall(
             provider=provider or model.provider,
             model=request.model or model.model,
-            endpoint=endpoint_of(model),
+            endpoint=model.facts.endpoint,
             started_at=self._started_at,
             duration_s=max(0.0, self._clock.monotonic() - self._start),
             first_text_s=self._first_text_s,
@@ -139,20 +137,6 @@ class CallReport:
                 listener(call)
             except Exception as error:  # noqa: BLE001  (observers may be third-party code)
                 _log.warning("an observer failed on a call of a model: %s: %s", type(error).__name__, error_text(error))
-
-
-@dataclass(frozen=True, slots=True)
-class RetryNotice:
-    """Notice that a call is retried."""
-
-    attempt: int
-    """Number of the next try, from 2."""
-    delay_s: float
-    """Seconds until the next try."""
-    error: RoundtableError
-    """Why the last try failed."""
-    shown: bool
-    """Whether pieces of the failed answer were passed on, which are void now."""
 
 
 class Deadline:
@@ -443,12 +427,15 @@ class GuardedModel(WrappedModel):
         gateway: The gateway, with its limits.
         inner: The wrapped model.
         guard: Rules for the calls.
+        facts: What the inner model declares, if that was read already.
     """
 
-    def __init__(self, gateway: Gateway, inner: ChatModel, guard: CallRules) -> None:
+    def __init__(self, gateway: Gateway, inner: ChatModel, guard: CallRules, facts: ModelFacts | None = None) -> None:
         super().__init__(inner)
         self.gateway = gateway
         self.guard = guard
+        self.facts: ModelFacts = facts_of(inner) if facts is None else facts
+        """What the inner model declares."""
 
     def asking(
         self,
@@ -464,7 +451,7 @@ class GuardedModel(WrappedModel):
             on_retry: Called with each retry, before the wait. With this callback, a stream that was cut off is retried
                 even if it has passed on pieces, because the callback learns that they are void.
         """
-        return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, on_retry=on_retry))
+        return GuardedModel(self.gateway, self.inner, replace(self.guard, before=before, on_retry=on_retry), self.facts)
 
     def with_retry(self, policy: RetryPolicy) -> GuardedModel:
         """Return this model with a retry policy that replaces the gateway's rule."""
@@ -493,7 +480,22 @@ class GuardedModel(WrappedModel):
     @property
     def endpoint_state(self) -> EndpointState:
         """State of the model's endpoint: breaker, rates, retry budget."""
-        return self.gateway.endpoint_state(self.inner, self.inner.model, self.guard)
+        return self.gateway.endpoint_state(self)
+
+    @property
+    def most_tries(self) -> int:
+        """Most tries of one call, with the first one."""
+        return self.guard.rule.most_tries
+
+    @property
+    def trouble(self) -> str | None:
+        """Why calls fail now; `None` if they may succeed."""
+        return self.endpoint_state.trouble
+
+    @property
+    def refused_at(self) -> float:
+        """Time of the last refusal of the key, on the gateway clock's `monotonic`; 0 if there was none."""
+        return self.endpoint_state.refused_at
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer once.
@@ -501,7 +503,7 @@ class GuardedModel(WrappedModel):
         Raises:
             RoundtableError: All tries failed, or the answer missed the deadline.
         """
-        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard)
+        endpoint_state = self.gateway.endpoint_state(self, request.model)
         async with self.gateway.admitted(endpoint_state):
             call = _Call(self, endpoint_state, request)
             while True:
@@ -524,7 +526,7 @@ class GuardedModel(WrappedModel):
         return ChatStream(self._stream(request))
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta | ChatResponse]:
-        endpoint_state = self.gateway.endpoint_state(self.inner, request.model, self.guard)
+        endpoint_state = self.gateway.endpoint_state(self, request.model)
         async with self.gateway.admitted(endpoint_state):
             call = _Call(self, endpoint_state, request)
             while True:
@@ -554,7 +556,8 @@ class GuardedModel(WrappedModel):
                 provider=self.provider,
                 hint="This is a bug in the provider's code; report it to its authors.",
             )
-        usage = sane_usage(response.usage, counts_tokens=self.gateway.provider(self.kind).counts_tokens)
+        info = self.gateway.provider(self.facts.kind or self.provider)
+        usage = sane_usage(response.usage, counts_tokens=info.counts_tokens)
         return response if usage is response.usage else response.model_copy(update={"usage": usage})
 
 
@@ -659,7 +662,7 @@ class _Call:
     @property
     def is_ended_by_model(self) -> bool:
         """Whether the answering model itself ends the call at the deadline that `start` passes to it."""
-        return keeps_deadline(self.answering)
+        return self._model.facts.keeps_deadline
 
     async def start(self, step: Callable[[], Awaitable[T]]) -> T:
         """Run the first step of a try within the call's deadline."""

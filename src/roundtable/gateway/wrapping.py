@@ -1,36 +1,59 @@
-"""Common base of models that wrap other models."""
+"""What a chat model declares and can do, by itself or through the models that it wraps.
+
+Other packages ask here, and never look for the classes of wrappers. So models of third parties that wrap others are
+treated like ours; see `roundtable.protocols.WrapsModels`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeGuard
 from urllib.parse import urlsplit
 
+from roundtable.errors import ConfigurationError
 from roundtable.http.guard_public import is_loopback
+from roundtable.types import ModelFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from roundtable.errors import RoundtableError
-    from roundtable.protocols import ChatModel
-    from roundtable.types import ChatRequest, ModelProfile
+    from roundtable.protocols import ChatModel, LimitsCalls, PricesCalls, WrapsModels
+    from roundtable.types import ChatRequest, ModelProfile, RetryNotice
 
 __all__ = [
     "WrappedModel",
-    "account_of",
-    "calls_at_once_of",
+    "announcing",
     "close_stream",
-    "cost_limit_of",
     "default_rate_of",
-    "endpoint_of",
+    "facts_of",
     "is_recorded",
     "is_replayed",
-    "keeps_deadline",
-    "kind_of",
+    "is_wrapper",
     "make_ready",
+    "meters_of",
     "notify_timeout",
-    "price_share_of",
+    "refused_at",
+    "rewrapped",
+    "trouble_of",
+    "with_one_try",
 ]
+
+_NO_FACTS: Final = ModelFacts()
+_ATTRIBUTES: Final[dict[str, type | tuple[type, ...]]] = {
+    "kind": str,
+    "endpoint": str,
+    "account": str,
+    "requests_per_minute": (int, float),
+    "calls_at_once": int,
+    "price_share": Decimal,
+    "cost_limit_usd": (int, float),
+    "patience_s": (int, float),
+    "keeps_deadline": bool,
+}
+"""Attributes of models that declare no facts, with their types."""
 
 
 class WrappedModel:
@@ -52,11 +75,6 @@ class WrappedModel:
         return self.inner.provider
 
     @property
-    def kind(self) -> str:
-        """Provider whose API and prices the model has; see `kind_of`."""
-        return kind_of(self.inner)
-
-    @property
     def model(self) -> str:
         """Id of the model that answers requests without a model id."""
         return self.inner.model
@@ -64,17 +82,17 @@ class WrappedModel:
     @property
     def endpoint(self) -> str:
         """Root of the provider's API; empty if there is none."""
-        return endpoint_of(self.inner)
+        return facts_of(self.inner).endpoint
 
     @property
-    def account(self) -> str:
-        """Mark of the API key that pays; empty if there is no key."""
-        return account_of(self.inner)
+    def profile(self) -> ModelProfile:
+        """Facts about the model on which prompts depend."""
+        return self.inner.profile
 
     @property
-    def requests_per_minute(self) -> float | None:
-        """Default rate of the provider, in calls per minute; `None` if there is none."""
-        return default_rate_of(self.inner)
+    def inner_models(self) -> tuple[ChatModel, ...]:
+        """The wrapped model."""
+        return (self.inner,)
 
     def is_replayed(self, request: ChatRequest) -> bool:
         """Check whether a call is answered from a recording; see `is_replayed`."""
@@ -83,26 +101,6 @@ class WrappedModel:
     def is_recorded(self, request: ChatRequest) -> bool:
         """Check whether a recording contains a call; see `is_recorded`."""
         return is_recorded(self.inner, request)
-
-    @property
-    def cost_limit_usd(self) -> float | None:
-        """Most US dollars that a call may cost, if the model itself enforces a limit."""
-        return cost_limit_of(self.inner)
-
-    @property
-    def calls_at_once(self) -> int | None:
-        """Most calls in progress at the same time, if the model itself states this number."""
-        return calls_at_once_of(self.inner)
-
-    @property
-    def price_share(self) -> Decimal:
-        """Share of the list price of tokens that is charged; see `price_share_of`."""
-        return price_share_of(self.inner)
-
-    @property
-    def profile(self) -> ModelProfile:
-        """Facts about the model on which prompts depend."""
-        return self.inner.profile
 
     def deadline_missed(self, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:
         """Report to the inner model that a call ended at its deadline; see `notify_timeout`."""
@@ -121,34 +119,159 @@ class WrappedModel:
         await self.inner.aclose()
 
 
-def endpoint_of(model: object) -> str:
-    """Return the root of a model's API (see `HasEndpoint`); empty if there is none."""
-    # This runs several times per call, and an isinstance check of a protocol takes 20 times as long as getattr.
-    value: object = getattr(model, "endpoint", "")
-    return value if isinstance(value, str) else ""
+# The functions below run for each call, on every layer of wrapped models, and an isinstance check of a protocol takes
+# 20 times as long as getattr.
 
 
-def kind_of(model: ChatModel) -> str:
-    """Return the provider whose API and prices a model has: for a named endpoint, the one that it was made from."""
-    kind: object = getattr(model, "kind", None)
-    return kind if isinstance(kind, str) and kind else model.provider
+def facts_of(model: object) -> ModelFacts:
+    """Return the facts of a model.
+
+    A model declares them in `facts`. Without that, a model that wraps others has the facts of the first one, and other
+    models have those of their attributes with the names of the facts, such as `endpoint`; an attribute with a value
+    that makes no sense is ignored.
+
+    Example:
+        >>> class Plain:
+        ...     endpoint, calls_at_once = "https://api.acme.example", "many"
+        >>> facts_of(Plain()).endpoint, facts_of(Plain()).calls_at_once
+        ('https://api.acme.example', None)
+    """
+    facts: object = getattr(model, "facts", None)
+    if isinstance(facts, ModelFacts):
+        return facts
+    inner = _inner_models_of(model)
+    if inner:
+        inherited = facts_of(inner[0])
+        # The wrapper's own code may wait, too.
+        return replace(inherited, keeps_deadline=False) if inherited.keeps_deadline else inherited
+    found: dict[str, object] = {}
+    for name, kinds in _ATTRIBUTES.items():
+        value: object = getattr(model, name, None)
+        if value is not None and isinstance(value, kinds):
+            found[name] = value
+    return _checked(found) if found else _NO_FACTS
 
 
-def account_of(model: object) -> str:
-    """Return the mark of the API key that pays for a model's calls; empty if there is no key."""
-    value: object = getattr(model, "account", "")
-    return value if isinstance(value, str) else ""
+def _checked(found: dict[str, object]) -> ModelFacts:
+    try:
+        return ModelFacts(**found)  # type: ignore[arg-type]  # the types were checked
+    except ConfigurationError:
+        if len(found) == 1:
+            return _NO_FACTS
+    valid = {name: value for name, value in found.items() if _checked({name: value}) is not _NO_FACTS}
+    return ModelFacts(**valid)  # type: ignore[arg-type]  # as above
+
+
+def _inner_models_of(model: object) -> Sequence[ChatModel]:
+    models: object = getattr(model, "inner_models", ())
+    return models if isinstance(models, Sequence) and not isinstance(models, str) else ()
+
+
+def is_wrapper(model: object) -> TypeGuard[WrapsModels]:
+    """Check whether a model wraps others that can be replaced, so that each of them is treated by itself."""
+    return callable(getattr(model, "with_inner_models", None)) and bool(_inner_models_of(model))
+
+
+def rewrapped(model: WrapsModels, inner_models: Iterable[ChatModel]) -> ChatModel:
+    """Return a copy of a wrapper with these inner models.
+
+    Raises:
+        ConfigurationError: The wrapper does not return a model.
+    """
+    made: ChatModel = model.with_inner_models(tuple(inner_models))
+    if not callable(getattr(made, "complete", None)):
+        raise ConfigurationError(
+            f"with_inner_models of {type(model).__name__} returned {made!r}, which is not a model",
+            hint="Return a copy of the model that calls the given models.",
+        )
+    return made
+
+
+def announcing(
+    model: ChatModel,
+    before: Callable[[], Awaitable[None]],
+    on_retry: Callable[[RetryNotice], Awaitable[None]] | None = None,
+) -> ChatModel | None:
+    """Return a model that runs callbacks before each try and with each retry; see `AnnouncesCalls`.
+
+    Returns:
+        The model; `None` if it, or one of the models that it wraps, cannot run them.
+    """
+    asking: Callable[..., ChatModel] | None = getattr(model, "asking", None)
+    if asking is not None:
+        return asking(before, on_retry)
+    if not is_wrapper(model):
+        return None
+    told = [announcing(inner, before, on_retry) for inner in model.inner_models]
+    ready = [inner for inner in told if inner is not None]
+    return rewrapped(model, ready) if len(ready) == len(told) else None
+
+
+def with_one_try(model: ChatModel, timeout_s: float, guard: Callable[[ChatModel], LimitsCalls]) -> ChatModel:
+    """Return a model for a test call; see `LimitsCalls.without_retries`.
+
+    Args:
+        model: The model. If it wraps others, each of them makes one try.
+        timeout_s: Seconds for each try.
+        guard: Gives the method `without_retries` to a model without it.
+    """
+    if _limits_calls(model):
+        return model.without_retries(timeout_s)
+    if is_wrapper(model):
+        return rewrapped(model, [with_one_try(inner, timeout_s, guard) for inner in model.inner_models])
+    return guard(model).without_retries(timeout_s)
+
+
+def trouble_of(model: object) -> str | None:
+    """Return why calls of a model fail now; `None` if calls may succeed, at least for one model that it wraps."""
+    if _limits_calls(model):
+        return model.trouble
+    troubles = [trouble_of(inner) for inner in _inner_models_of(model)]
+    return None if not troubles or None in troubles else troubles[0]
+
+
+def refused_at(model: object) -> float:
+    """Return when the key of a model was last refused, the latest of those that it wraps; 0 if that never happened.
+
+    The time is that of the gateway clock's `monotonic`.
+    """
+    if _limits_calls(model):
+        return model.refused_at
+    return max(map(refused_at, _inner_models_of(model)), default=0.0)
+
+
+def meters_of(model: object, tries: int = 1) -> Iterator[tuple[PricesCalls, int]]:
+    """Yield the priced models inside a model, each with the number of times that a call may be tried.
+
+    Args:
+        model: The model.
+        tries: Times that the model itself may be called.
+    """
+    if _prices_calls(model):
+        yield model, tries
+        return
+    own_tries = model.most_tries if _limits_calls(model) else 1
+    for inner in _inner_models_of(model):
+        yield from meters_of(inner, tries * own_tries)
+
+
+def _limits_calls(model: object) -> TypeGuard[LimitsCalls]:
+    return callable(getattr(model, "without_retries", None))
+
+
+def _prices_calls(model: object) -> TypeGuard[PricesCalls]:
+    return callable(getattr(model, "worst_cost", None))
 
 
 def default_rate_of(model: object) -> float | None:
     """Return the default rate of a model's provider in calls per minute; `None` for no limit.
 
-    The rate is the model's attribute `requests_per_minute`. A server on this machine never has a default rate.
+    A server on this machine never has a default rate.
     """
-    value: object = getattr(model, "requests_per_minute", None)
-    if not isinstance(value, int | float) or value <= 0 or is_loopback(urlsplit(endpoint_of(model)).hostname or ""):
+    facts = facts_of(model)
+    if facts.requests_per_minute is None or is_loopback(urlsplit(facts.endpoint).hostname or ""):
         return None
-    return float(value)
+    return float(facts.requests_per_minute)
 
 
 def is_replayed(model: object, request: ChatRequest) -> bool:
@@ -163,53 +286,20 @@ def is_recorded(model: object, request: ChatRequest) -> bool:
     return check is not None and check(request)
 
 
-def calls_at_once_of(model: object) -> int | None:
-    """Return how many calls of a model may be in progress at the same time; `None` leaves that to the gateway.
-
-    The number is the model's attribute `calls_at_once`. Models whose calls wait without using resources, such as calls
-    in a batch, have this attribute.
-    """
-    value: object = getattr(model, "calls_at_once", None)
-    return value if isinstance(value, int) and value > 0 else None
-
-
-def cost_limit_of(model: object) -> float | None:
-    """Return the limit in US dollars that a model itself enforces for each call; `None` if there is none.
-
-    The limit is the attribute `cost_limit_usd` of a model that knows the cost of its calls.
-    """
-    value: object = getattr(model, "cost_limit_usd", None)
-    return float(value) if isinstance(value, int | float) else None
-
-
-def price_share_of(model: object) -> Decimal:
-    """Return the share of the list price of tokens that is charged for a model's calls; 1 by default.
-
-    The share is the model's attribute `price_share`. A model that answers in batches has this attribute, for example.
-    """
-    value: object = getattr(model, "price_share", None)
-    return value if isinstance(value, Decimal) else Decimal(1)
-
-
-def keeps_deadline(model: object) -> bool:
-    """Check whether a model ends its calls by itself at the deadline that `roundtable.http.message.ending_at` sets.
-
-    The result is the model's attribute `keeps_deadline`. Calls of other models are cancelled at the deadline, which
-    needs a cancel scope for each piece of a stream.
-    """
-    return getattr(model, "keeps_deadline", False) is True
-
-
 async def make_ready(model: object) -> None:
     """Prepare a model, if it has a method `prepare`; this happens before the time of any call starts.
+
+    A wrapper without this method has its inner models prepared.
 
     Raises:
         RoundtableError: The model is unavailable.
     """
-    # This runs for each agent of each debate, on every layer of wrapped models; see `endpoint_of`.
     prepare: Callable[[], Awaitable[None]] | None = getattr(model, "prepare", None)
     if prepare is not None:
         await prepare()
+        return
+    for inner in _inner_models_of(model):
+        await make_ready(inner)
 
 
 def notify_timeout(model: object, request: ChatRequest, error: RoundtableError, shown: Sequence[str]) -> None:

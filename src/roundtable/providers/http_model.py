@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from decimal import Decimal
 from hashlib import blake2b
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from roundtable.errors import AgentError, APINetworkError, ConfigurationError, PluginError, RoundtableError
 from roundtable.gateway.prices import FULL_PRICE, HALF_PRICE
@@ -19,7 +19,7 @@ from roundtable.http.sse import BARE, SseEvent, SseFramer
 from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of
 from roundtable.providers.response_builder import delta_of
 from roundtable.providers.wire import items_of, load_json, merged, object_of, text_of
-from roundtable.types import ChatResponse
+from roundtable.types import ChatResponse, ModelFacts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -239,9 +239,6 @@ class HttpChatModel:
         cache_prompts: Whether to request caching of prompts with tools, from providers that cache only on request.
     """
 
-    keeps_deadline: ClassVar[bool] = True
-    """Whether calls end by themselves at the gateway's deadline. They do: the client applies it to each read."""
-
     def __init__(
         self,
         spec: ProviderSpec,
@@ -264,8 +261,16 @@ class HttpChatModel:
         self._on_close = on_close
         self._extra_body = dict(extra_body or {})
         self._cache_prompts = cache_prompts
-        self.account: str = "" if key is None else blake2b(key.encode(), key=_SALT, digest_size=8).hexdigest()
-        """Salted hash of the key, so that rate limits are counted per key; it does not reveal the key."""
+        self.facts: ModelFacts = ModelFacts(
+            kind=spec.kind or spec.name,
+            endpoint=base_url,
+            # A salted hash, so that rate limits are counted per key; it does not reveal the key.
+            account="" if key is None else blake2b(key.encode(), key=_SALT, digest_size=8).hexdigest(),
+            requests_per_minute=spec.rate_at(base_url) or None,
+            price_share=_price_share(spec, self._extra_body),
+            keeps_deadline=True,  # the client applies the deadline to each read
+        )
+        """Address, key, default rate and price of the model."""
 
     def __repr__(self) -> str:
         return f"HttpChatModel(provider={self.provider!r}, model={self._model!r}, base_url={self._base_url!r})"
@@ -276,11 +281,6 @@ class HttpChatModel:
         return self._spec.name
 
     @property
-    def kind(self) -> str:
-        """Provider whose API and prices the model has; differs from `provider` for a named endpoint."""
-        return self._spec.kind or self._spec.name
-
-    @property
     def model(self) -> str:
         """Id of the model for requests that name no model; `FIRST_LISTED` until the first call has asked the server."""
         return self._model
@@ -289,21 +289,6 @@ class HttpChatModel:
     def endpoint(self) -> str:
         """Root of the API; models of one endpoint share limits."""
         return self._base_url
-
-    @property
-    def requests_per_minute(self) -> float | None:
-        """Default rate limit in calls per minute; `None` if there is none, as at any address but the vendor's own."""
-        return self._spec.rate_at(self._base_url)
-
-    @property
-    def price_share(self) -> Decimal:
-        """Share of the tokens' list price that a call costs: one half if `extra_body` selects the service tier `flex`.
-
-        See https://platform.openai.com/docs/guides/flex-processing and
-        https://ai.google.dev/gemini-api/docs/flex-inference.
-        """
-        tiers = (self._extra_body.get("service_tier"), self._extra_body.get("serviceTier"))
-        return HALF_PRICE if "flex" in tiers and self._spec.batch_api in {"google", "openai"} else FULL_PRICE
 
     @property
     def profile(self) -> ModelProfile:
@@ -493,6 +478,16 @@ class HttpChatModel:
             error.request_id = error.request_id or request_id_of(headers)
             redact(error, self._key)
             raise
+
+
+def _price_share(spec: ProviderSpec, extra_body: Mapping[str, JsonValue]) -> Decimal:
+    """Return the share of the tokens' list price that a call costs: one half for the service tier `flex`.
+
+    See https://platform.openai.com/docs/guides/flex-processing and
+    https://ai.google.dev/gemini-api/docs/flex-inference.
+    """
+    tiers = (extra_body.get("service_tier"), extra_body.get("serviceTier"))
+    return HALF_PRICE if "flex" in tiers and spec.batch_api in {"google", "openai"} else FULL_PRICE
 
 
 def _rest_s(decoder: Decoder) -> float | None:

@@ -16,7 +16,7 @@ from roundtable.errors import AgentError, ConfigurationError
 from roundtable.prompts import JSON_WANTED
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.reading import Asked, read_answer
-from roundtable.types import ChatResponse, ModelProfile, Usage
+from roundtable.types import ChatResponse, ModelFacts, ModelProfile, Usage
 
 if TYPE_CHECKING:
     from roundtable.settings import Settings
@@ -117,7 +117,8 @@ class HumanModel(NonStreamingModel):
                 msg, hint="Write HumanModel(lambda turn: input(turn.prompt)) to ask at a terminal."
             )
         self.model = model
-        self.patience_s = patience_s
+        self.facts: ModelFacts = ModelFacts(patience_s=patience_s)
+        """How long a call waits for the person."""
         self._ask = ask
 
     async def complete(self, request: ChatRequest) -> ChatResponse:

@@ -131,8 +131,9 @@ class ProviderFactory(Protocol):
 
     A factory may also have `info`, a `ProviderInfo`: with it, the provider is used by debates that name no agents when
     its key is set, is listed by `roundtable agents` and `roundtable doctor`, and its calls have prices. It may have
-    `async aclose()`, to release the resources that its models share; and `named(name)`, which returns the factory of a
-    named endpoint with the same API (see `ProviderConfig.kind`).
+    `async aclose()`, to release the resources that its models share; `named(name)`, which returns the factory of a
+    named endpoint with the same API (see `ProviderConfig.kind`); and `show_progress(progress)`, if its models are
+    downloaded (see `ProviderInfo.downloads`).
     """
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings, /) -> ChatModel:

@@ -187,6 +187,7 @@ if TYPE_CHECKING:
         RoundtableStatus,
         VerificationHint,
     )
+    from roundtable.types.model_facts import ModelFacts, RetryNotice
     from roundtable.types.plan import (
         ContextPolicy,
         EndDebate,
@@ -316,6 +317,7 @@ __all__ = [
     "MetadataLayer",
     "ModeName",
     "ModelCall",
+    "ModelFacts",
     "ModelPrice",
     "ModelProfile",
     "Motion",
@@ -342,6 +344,7 @@ __all__ = [
     "Reading",
     "Retry",
     "RetryKind",
+    "RetryNotice",
     "RetryPolicy",
     "RoleViolation",
     "Roster",
@@ -424,6 +427,7 @@ _NAMES = {
     ),
     "budget": "AgentEstimate Budget Estimate",
     "prices": "ModelPrice",
+    "model_facts": "ModelFacts RetryNotice",
     "providers": "ProviderInfo",
     "debate": (
         "AnyPerspective AnyTurn CallerObjects DebateConfig DebateContext DebateMode "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from roundtable.errors import ConfigurationError
@@ -61,7 +62,8 @@ class ProviderInfo:
     base_url: str | None = None
     """Root of the API, in the vendor's own convention; `None` if the user must name it, or if there is none."""
     base_url_env: str | None = None
-    """Environment variable that replaces `base_url`."""
+    """Environment variable that replaces `base_url`. If it or `host_env` is set, and the provider has no `base_url` and
+    needs no key, it is used by debates that name no agents."""
     host_env: str | None = None
     """Environment variable with the host of a local server, in Ollama's format; used when no address is set. If no
     model is named, the first model that this server lists is used."""
@@ -90,6 +92,28 @@ class ProviderInfo:
     """Whether the pages that a search finds are billed as input tokens."""
     counts_tokens: bool = True
     """Whether calls consume tokens; not so for a person, or for a model that somebody else runs and pays for."""
+    is_person: bool = False
+    """Whether a person answers. A person cannot be replaced when a session continues, and the command shows a debate
+    with a person only at its end, so that the person sees only what its turns show."""
+    replays: bool = False
+    """Whether its models answer from a recording. At a table with a cassette, such a model is created from its own
+    recording; other models are created only when a call is not on the cassette."""
+    no_auxiliary_roles: str = ""
+    """Why its models do not analyse, judge or summarise debates unless `seats` names them; empty if they may."""
+    stand_in: str = ""
+    """What the provider offers without a key or an address, such as `"the embedded model"`. If it is set, debates that
+    name no agents use the provider when no other provider is usable. An installed plugin with such a provider must be
+    loaded for this."""
+    needs_module: str = ""
+    """Module that must be installed for its models; empty if there is none."""
+    install_hint: str = ""
+    """How to install that module, such as `"install it with: pip install acme-models"`."""
+    caution: str = ""
+    """What users should know about the default model, in one sentence; the command shows it before a debate in which
+    all agents use default models with a caution."""
+    downloads: bool = False
+    """Whether a model may be downloaded before its first call. If so, the factory of the provider has a method
+    `show_progress(progress)`; `progress` is called with the received and the total bytes, from any thread."""
 
     def __post_init__(self) -> None:
         """Check the fields, and convert prices to `ModelPrice` and `Decimal`."""
@@ -101,6 +125,16 @@ class ProviderInfo:
         object.__setattr__(self, "prices", prices)
         if self.search_usd is not None and not callable(self.search_usd):
             object.__setattr__(self, "search_usd", as_amount("search_usd", self.search_usd))
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the module that its models need is installed; it is not imported.
+
+        Example:
+            >>> ProviderInfo(name="acme", needs_module="acme_engine").is_installed
+            False
+        """
+        return not self.needs_module or find_spec(self.needs_module) is not None
 
     @property
     def label(self) -> str:

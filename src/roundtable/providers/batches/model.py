@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -24,6 +24,7 @@ from roundtable.http.message import HttpLimits
 from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchFailed, BatchState, BatchWire
 from roundtable.providers.cassette.cassette import canonical, request_hash
 from roundtable.providers.http_model import NonStreamingModel
+from roundtable.types import ModelFacts
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -49,6 +50,8 @@ _FIRST_WAIT_S: Final = 5.0
 _REMEMBERED: Final = 10_000
 _FETCHES: Final = 3
 """How often answers are fetched if some are missing."""
+_CALLS_AT_ONCE: Final = 1_000_000
+"""The most calls in progress at once; waiting calls use no resources."""
 _LIMITS: Final = HttpLimits(body_bytes=512 * 2**20)
 
 
@@ -120,13 +123,6 @@ class BatchModel(NonStreamingModel):
         clock: Clock that measures the waits.
     """
 
-    requests_per_minute: None = None
-    """No rate limit: batches have their own limits at the vendor."""
-    calls_at_once: Final = 1_000_000
-    """The most calls in progress at once; waiting calls use no resources."""
-    price_share: Final = HALF_PRICE
-    """Share of the tokens' list price that a call costs."""
-
     def __init__(
         self,
         model: HttpChatModel,
@@ -143,6 +139,15 @@ class BatchModel(NonStreamingModel):
         self._clock = clock or SystemClock()
         self._loops = PerLoop(_Loop)
         self._turns: dict[frozenset[tuple[str, str]], _Turn] = {}
+        self.facts: ModelFacts = replace(
+            model.facts,
+            requests_per_minute=None,  # batches have their own limits at the vendor
+            calls_at_once=_CALLS_AT_ONCE,
+            price_share=HALF_PRICE,
+            patience_s=options.wait_s,
+            keeps_deadline=False,
+        )
+        """What the batched model declares, with the price, the limits and the time of batches."""
 
     def __repr__(self) -> str:
         return f"BatchModel({self._model!r})"
@@ -163,19 +168,9 @@ class BatchModel(NonStreamingModel):
         return self._model.endpoint
 
     @property
-    def account(self) -> str:
-        """Salted hash of the key."""
-        return self._model.account
-
-    @property
     def profile(self) -> ModelProfile:
         """What the library must know to prompt this model."""
         return self._model.profile
-
-    @property
-    def patience_s(self) -> float:
-        """Seconds that a call may take."""
-        return self._options.wait_s
 
     async def prepare(self) -> None:
         """Check that batches can be recorded.
@@ -273,7 +268,7 @@ class BatchModel(NonStreamingModel):
             try:
                 answers = await self._wait_for_end(batch, call)
             except _BatchGone as gone:
-                if not may_be_lost or batch.account != self.account:
+                if not may_be_lost or batch.account != self.facts.account:
                     raise gone.error from None
                 may_be_lost = False
                 _log.warning(
@@ -327,7 +322,9 @@ class BatchModel(NonStreamingModel):
     async def _submit(self, calls: list[BatchCall]) -> None:
         batch_key = f"roundtable-{secrets.token_hex(12)}"
         now = self._clock.now().timestamp()
-        begun = set(await self._journal.begin(batch_key, calls, now, provider=self.provider, account=self.account))
+        begun = set(
+            await self._journal.begin(batch_key, calls, now, provider=self.provider, account=self.facts.account)
+        )
         new_calls = [call for call in calls if call.key in begun]
         if not new_calls:
             await self._journal.forget_batch(batch_key)

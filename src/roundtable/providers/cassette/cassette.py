@@ -16,7 +16,7 @@ import anyio.lowlevel
 from roundtable._core.secrets import Scrubber
 from roundtable.errors import CassetteMiss, ConfigurationError
 from roundtable.gateway import ChatStream
-from roundtable.gateway.wrapping import account_of, default_rate_of, endpoint_of
+from roundtable.gateway.wrapping import default_rate_of, facts_of
 from roundtable.providers.cassette.model import recorded_deltas, replay_call
 from roundtable.providers.cassette.tape import CassetteFile, RecordedCall
 from roundtable.types import ChatDelta, ModelProfile
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cassette",
     "CassetteMode",
-    "ModelFacts",
+    "KnownModel",
     "ReplayModel",
     "ReplayProvider",
     "canonical",
@@ -165,8 +165,8 @@ CassetteMode: TypeAlias = Literal["auto", "record", "replay"]
 """How a cassette handles a call; see `Cassette`."""
 
 
-class ModelFacts(NamedTuple):
-    """The recorded facts of a model."""
+class KnownModel(NamedTuple):
+    """What a cassette knows about a model."""
 
     model: str
     """Id of the model for requests that name no model."""
@@ -176,9 +176,9 @@ class ModelFacts(NamedTuple):
     """Root of the API that was called; prices may depend on it."""
 
     @classmethod
-    def of(cls, model: ChatModel) -> ModelFacts:
-        """Return the facts of a model."""
-        return cls(model.model, model.profile, endpoint_of(model))
+    def of(cls, model: ChatModel) -> KnownModel:
+        """Return what to record about a model."""
+        return cls(model.model, model.profile, facts_of(model).endpoint)
 
 
 class Cassette:
@@ -231,7 +231,7 @@ class Cassette:
         self._scrubber = Scrubber(secrets)
         # Tables may run in several threads.
         self._lock = threading.RLock()
-        self._models: dict[tuple[str, str | None], ModelFacts] = {}
+        self._models: dict[tuple[str, str | None], KnownModel] = {}
         self._calls: list[RecordedCall] = []
         self._unused: dict[str, list[RecordedCall]] = {}
         self._has_started = mode != "record"
@@ -262,12 +262,14 @@ class Cassette:
             self._scrubber.add(secrets)
 
     def over(self, model: ChatModel) -> RecordedModel:
-        """Wrap a model, so that this cassette replays and records its calls."""
+        """Wrap a model, so that this cassette replays and records its calls; one that a cassette wraps is returned."""
         from roundtable.providers.cassette.model import RecordedModel
 
-        rate, account = default_rate_of(model), account_of(model)
+        if isinstance(model, RecordedModel):
+            return model
+        rate, account = default_rate_of(model), facts_of(model).account
         return RecordedModel(
-            self, model.provider, lambda: model, known=ModelFacts.of(model), requests_per_minute=rate, account=account
+            self, model.provider, lambda: model, known=KnownModel.of(model), requests_per_minute=rate, account=account
         )
 
     def model(
@@ -302,18 +304,18 @@ class Cassette:
             raise CassetteMiss(f"the cassette {self.path!r} knows no model {name!r}; it knows: {names}")
         inner = make()
         self._remember(provider, asked, inner)
-        known, rate, account = ModelFacts.of(inner), requests_per_minute, account_of(inner)
+        known, rate, account = KnownModel.of(inner), requests_per_minute, facts_of(inner).account
         return RecordedModel(
             self, provider, lambda: inner, known=known, made=inner, requests_per_minute=rate, account=account
         )
 
-    def first_model(self) -> ModelFacts | None:
+    def first_model(self) -> KnownModel | None:
         """Return the model that was recorded first; `None` if there is none."""
         with self._lock:
             return next(iter(self._models.values()), None)
 
     def _remember(self, provider: str, asked: str | None, model: ChatModel) -> None:
-        known = ModelFacts.of(model)
+        known = KnownModel.of(model)
         with self._lock:
             if self._models.get((provider, asked)) == known:
                 return
@@ -321,7 +323,7 @@ class Cassette:
             if self._has_started:
                 self._tape.append([self._model_line(provider, asked, known)])
 
-    def _model_line(self, provider: str, asked: str | None, known: ModelFacts) -> JsonObject:
+    def _model_line(self, provider: str, asked: str | None, known: KnownModel) -> JsonObject:
         return {
             "kind": "model",
             "provider": provider,
@@ -455,7 +457,7 @@ class Cassette:
                     self._unused.setdefault(call.key, []).append(call)
 
 
-def _model_of(number: int, line: JsonObject, path: str) -> tuple[tuple[str, str | None], ModelFacts]:
+def _model_of(number: int, line: JsonObject, path: str) -> tuple[tuple[str, str | None], KnownModel]:
     provider, asked, model = line.get("provider"), line.get("asked"), line.get("model")
     try:
         profile = ModelProfile.model_validate(line.get("profile"))
@@ -463,7 +465,7 @@ def _model_of(number: int, line: JsonObject, path: str) -> tuple[tuple[str, str 
         raise _broken(number, path) from error
     if not isinstance(provider, str) or not isinstance(model, str) or not isinstance(asked, str | None):
         raise _broken(number, path)
-    return (provider, asked), ModelFacts(model, profile, str(line.get("endpoint", "")))
+    return (provider, asked), KnownModel(model, profile, str(line.get("endpoint", "")))
 
 
 def _call_of(number: int, line: JsonObject, path: str) -> RecordedCall:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio.lowlevel
 
 from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.gateway.wrapping import close_stream, make_ready, price_share_of
+from roundtable.gateway.wrapping import close_stream, facts_of, make_ready
 from roundtable.stages import error_from_info
-from roundtable.types import ChatDelta, ChatResponse, ErrorInfo, Usage
+from roundtable.types import ChatDelta, ChatResponse, ErrorInfo, ModelFacts, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
-    from decimal import Decimal
 
     from roundtable.protocols import ChatModel
-    from roundtable.providers.cassette.cassette import Cassette, ModelFacts
+    from roundtable.providers.cassette.cassette import Cassette, KnownModel
     from roundtable.providers.cassette.tape import RecordedCall
     from roundtable.types import ChatRequest, JsonObject, JsonValue, ModelProfile
 
@@ -44,7 +44,7 @@ class RecordedModel:
         provider: str,
         make: Callable[[], ChatModel],
         *,
-        known: ModelFacts,
+        known: KnownModel,
         made: ChatModel | None = None,
         requests_per_minute: float | None = None,
         account: str = "",
@@ -55,8 +55,13 @@ class RecordedModel:
         self._known = known
         self._inner: ChatModel | None = None
         self._made = made
-        self.requests_per_minute = requests_per_minute
-        self.account = account
+        self.facts: ModelFacts = ModelFacts(
+            endpoint=known.endpoint,
+            account=account,
+            requests_per_minute=requests_per_minute,
+            price_share=facts_of(made).price_share,
+        )
+        """The recorded address, the limits, and the share of the price of the wrapped model, once it exists."""
 
     def __repr__(self) -> str:
         return f"RecordedModel({self._provider}:{self._known.model}, {self._cassette!r})"
@@ -70,16 +75,6 @@ class RecordedModel:
     def model(self) -> str:
         """Id of the model for requests that name no model."""
         return self._known.model
-
-    @property
-    def endpoint(self) -> str:
-        """Root of the provider's API; empty if there is none."""
-        return self._known.endpoint
-
-    @property
-    def price_share(self) -> Decimal:
-        """Share of the tokens' list price that a call costs; see `roundtable.gateway.wrapping.price_share_of`."""
-        return price_share_of(self._inner or self._made)
 
     @property
     def profile(self) -> ModelProfile:
@@ -175,7 +170,7 @@ class RecordedModel:
         if self._inner is None:
             inner = self._make()
             await make_ready(inner)
-            self._inner = inner
+            self._inner, self.facts = inner, replace(self.facts, price_share=facts_of(inner).price_share)
         return self._inner
 
     async def aclose(self) -> None:

@@ -35,7 +35,7 @@ from roundtable.providers.command.profiles import (
 )
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.settings import Settings, process_environment
-from roundtable.types import Breaker, ChatRequest, ChatResponse, Usage
+from roundtable.types import Breaker, ChatRequest, ChatResponse, ModelFacts, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -441,6 +441,8 @@ class CommandModel(NonStreamingModel):
         self._cwd = cwd
         self._turns = profile.max_turns(model) if max_turns is None else max_turns
         self._limit_usd = max_budget_usd if profile.budget else None
+        self.facts: ModelFacts = ModelFacts(cost_limit_usd=self._limit_usd)
+        """The limit of the cost of a call."""
         self._yolo = yolo
         self._environment: Mapping[str, str] = process_environment() if environment is None else environment
         self._conversations: OrderedDict[tuple[str, str], _Conversation] = OrderedDict()

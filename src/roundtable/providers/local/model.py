@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +29,7 @@ from roundtable.providers.openai_chat import ChatResponseBuilder, error_inside
 from roundtable.providers.shared import RefCounted
 from roundtable.providers.wire import items_of, object_of, text_of
 from roundtable.types import ChatResponse, ModelProfile
+from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -299,10 +299,14 @@ class LocalProvider:
     def __repr__(self) -> str:
         return "LocalProvider()"
 
+    def show_progress(self, progress: Callable[[int, int], None]) -> None:
+        """Call `progress` during downloads from now on; see the argument of this name."""
+        self.progress = progress
+
     @staticmethod
     def is_installed() -> bool:
         """Check whether the extra `local` is installed, without importing it."""
-        return importlib.util.find_spec("xllamacpp") is not None
+        return known_provider("local").is_installed
 
     def __call__(self, model: str | None, config: ProviderConfig, settings: Settings) -> LocalModel:
         """Create a model. Its file is read by `prepare`, or on the first call.
