@@ -72,6 +72,7 @@ __all__ = [
     "Value",
     "agreed",
     "first",
+    "is_stated",
     "read_number",
     "without_tail",
 ]
@@ -673,6 +674,16 @@ def _is_beside_another(text: str, begin: int, end: int, full: int, last: NumberF
     before = text[sentence_start(text, begin - 1, 0) : begin] if case and begin else ""
     other = _TIME_OR_CASE.match(before)
     return bool(case and other) and any(number.value != last.value for number in find_numbers(before))
+
+
+def is_stated(text: str, start: int) -> bool:
+    """Check whether words directly before a number state it, as in *There are 42* and *The total is 42*.
+
+    Args:
+        text: The folded text.
+        start: Index of the number.
+    """
+    return _STATED.search(text, 0, start) is not None
 
 
 def _is_led_to(text: str, begin: int, numbers: Sequence[NumberFound]) -> bool:
