@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.reading.abstentions import ABSTAIN
 from roundtable.reading.folding import fold
+from roundtable.reading.number_steps import counts_speech
 from roundtable.reading.numbers import find_numbers, whole_number
 from roundtable.reading.phrases import NEGATIONS, words_pattern
 from roundtable.reading.reader import read_answer
@@ -52,6 +53,8 @@ _MOST_WORDS: Final = 10
 _MOST_CHARS: Final = 120
 _ROUNDED: Final = 100
 """Two numbers of which one may be the other one rounded differ by less than this part of the greater one."""
+_MOST_TIMES: Final = 10
+"""A number that is more than so many times the other one may answer something else."""
 
 
 def contrary_stance(asked: Asked, first: Reading, stance: str) -> str | None:
@@ -157,8 +160,9 @@ def _other_number(line: str, value: Fraction, position: str) -> str | None:
     has_other_unit = are_different(stated_units(line), stated_units(position, start))
     if found.value == value:
         return position[start : found.end] if has_other_unit else None
-    is_near = abs(found.value - value) * _ROUNDED < max(abs(found.value), abs(value))
-    return None if has_other_unit or is_near else position[start:end]
+    less, more = sorted((abs(found.value), abs(value)))
+    is_alike = abs(found.value - value) * _ROUNDED >= more and less * _MOST_TIMES >= more
+    return position[start:end] if is_alike and not has_other_unit and not counts_speech(position, end) else None
 
 
 def _shares_nothing(line: str, name: str) -> bool:

@@ -21,6 +21,7 @@ from roundtable.reading.number_doubts import (
     repeated_number,
     with_minus_signs,
 )
+from roundtable.reading.number_steps import is_step
 from roundtable.reading.number_words import worded_number
 from roundtable.reading.numbers import find_numbers, is_operand, plain, whole_number
 from roundtable.reading.phrases import (
@@ -308,7 +309,8 @@ def read_number(text: str, start: int) -> Reading:
     reading = _stated_number(text, start)
     if reading.certainty != "certain" or reading.span is None:
         return reading
-    if is_cut_off(text, reading.span[0]) or is_limited_next(text, reading.span[1]):
+    is_on_the_way = reading.rule in {"closing", "whole"} and is_step(text, start, reading.span[0])
+    if is_on_the_way or is_cut_off(text, reading.span[0]) or is_limited_next(text, reading.span[1]):
         return reading.model_copy(update={"certainty": "likely"})
     return reading
 
