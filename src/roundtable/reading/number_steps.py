@@ -56,7 +56,8 @@ _OF_WHOLE: Final = re.compile(
 """*a week has*, before a number."""
 _SPEECH: Final = re.compile(
     r"[\s*_]*+(?:[^\W\d_]+\s)?(?:reasons?|steps?|arguments?|considerations?|aspects?|points to|things to|remarks?"
-    r"|comments?|objections?|questions?|scenarios?|gründe|schritte|argumente|punkte zu|fragen|aspekte|raisons?|étapes|arguments"
+    r"|comments?|objections?|questions?|scenarios?|gründe|schritte|argumente|punkte zu|fragen|aspekte"
+    r"|raisons?|étapes|arguments"
     r"|remarques|questions|razones|pasos|argumentos|preguntas|aspectos|ragioni|motivi|passaggi|argomenti|domande"
     r"|razões|passos|perguntas|redenen|stappen|argumenten|vragen|powody|powodów|kroki|kroków|argumentów"
     r"|причины?|шага|шагов|аргумент(?:а|ов)?|вопрос(?:а|ов)?|neden(?:im)?|adım|个(?:原因|理由|步骤|问题|论点)"
@@ -65,8 +66,8 @@ _SPEECH: Final = re.compile(
 )
 """Parts of what somebody says, behind the number that counts them."""
 _SPOKEN: Final = re.compile(
-    r"[\s*_]*+(?:there are|there're|i(?: have|'ve| see| give)|we have|here are|es gibt|ich (?:habe|sehe)|hier sind|il y a"
-    r"|j'ai|voici|hay|tengo|ci sono|ho|há|tenho|er zijn|ik heb|są|mam|есть|у меня|有|我有)[\s*_]*+\Z",
+    r"[\s*_]*+(?:there are|there're|i(?: have|'ve| see| give)|we have|here are|es gibt|ich (?:habe|sehe)|hier sind"
+    r"|il y a|j'ai|voici|hay|tengo|ci sono|ho|há|tenho|er zijn|ik heb|są|mam|есть|у меня|有|我有)[\s*_]*+\Z",
     re.IGNORECASE,
 )
 """What stands before the number of such parts."""
