@@ -16,10 +16,8 @@ __all__ = ["counts_speech", "is_step"]
 
 _FACTORS: Final = {
     ("second", "minute"): {60},
-    ("second", "hour"): {3600},
     ("minute", "hour"): {60},
     ("hour", "day"): {24},
-    ("hour", "week"): {168},
     ("day", "week"): {7},
     ("day", "month"): {28, 30, 31},
     ("day", "year"): {365, 366},
@@ -106,13 +104,15 @@ def is_step(text: str, start: int, at: int) -> bool:
     begin = sentence_start(text, at, start)
     if _LIST_BEGUN.fullmatch(text, start) or (_SPOKEN.fullmatch(text, begin, at) and counts_speech(text, end)):
         return True
-    if _OPERAND.search(text, begin, at) or _is_known_factor(text, begin, (at, end), number.value):
+    if _OPERAND.search(text, begin, at):
         return True
+    sentence = text[begin : sentence_end(text, end, len(text))]
+    if "=" in sentence or contains("conclusion", sentence):
+        return False
     opening = opening_sentence(text, start)
     is_second = begin > opening[1] and not text[opening[1] + 1 : begin].strip()
-    sentence = text[begin : sentence_end(text, end, len(text))]
-    is_result = "=" in sentence or contains("conclusion", sentence)
-    return is_second and not is_result and _FIRST_STEP.match(text, opening[0]) is not None
+    is_of_first_step = is_second and _FIRST_STEP.match(text, opening[0]) is not None
+    return is_of_first_step or _is_known_factor(text, begin, (at, end), number.value)
 
 
 def counts_speech(text: str, end: int) -> bool:

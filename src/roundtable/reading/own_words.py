@@ -10,7 +10,7 @@ from roundtable.reading.folding import fold
 from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.labels import is_label, labelled_value
 from roundtable.reading.numbers import plain, whole_number
-from roundtable.reading.phrases import STATES_NOTHING
+from roundtable.reading.phrases import ANSWER_NOUNS, LINKS, NOUN_WORDS, STATES_NOTHING
 from roundtable.reading.remarks import remark_start, shows_doubt
 from roundtable.reading.sites import Site, boxes, closing_sentence, contains, cue_sites, lines, sentence_end
 from roundtable.reading.statements import stated_name
@@ -45,6 +45,9 @@ _MOST_WORDS: Final = 12
 _MOST_NAME: Final = 2
 _MOST_WIDE: Final = 24
 """Most characters of a short answer in a script without spaces."""
+_ANY_WORD: Final = re.compile(r"[^\W\d_]+")
+_LEAD_WORDS: Final = frozenset(word for phrase in (*NOUN_WORDS, *ANSWER_NOUNS, *LINKS) for word in phrase.split())
+"""Words of which the lead of a statement consists, such as *the final answer is*."""
 _PLACEHOLDER: Final = re.compile(
     r"\[[^\W\d_][^\[\]]*\s[^\[\]]*\]|<[^\W\d_][^<>]*>|\{\{?[^\W\d_][^{}]*\}\}?|_{3,}|\.{3,}"
 )
@@ -66,6 +69,7 @@ _FORMULA_WORD: Final = re.compile(
 )
 """A word that is neither a name in a formula nor a function."""
 _MOST_FORMULA: Final = 30
+_MOST_LEAD: Final = 60
 
 
 def read_words(text: str, start: int, original: str, *, is_formula: bool = False) -> Reading:
@@ -84,7 +88,7 @@ def read_words(text: str, start: int, original: str, *, is_formula: bool = False
         for site in boxes(text, start)
         if (value := _words_at(text, site, original, is_formula=is_formula)) is not None
     ]
-    cues = [site for site in cue_sites(text, start) if site.rule != "choose"]
+    cues = _innermost(text, [site for site in cue_sites(text, start) if site.rule != "choose"])
     said = [value for site in cues if (value := _words_at(text, site, original, is_formula=is_formula)) is not None]
     # Words beside a box explain it; another number contradicts it.
     stated = boxed + [value for value in said if not boxed or not isinstance(value.key, str) or _differs(value, boxed)]
@@ -104,6 +108,17 @@ def read_words(text: str, start: int, original: str, *, is_formula: bool = False
         if name is not None:
             return Reading(certainty="certain", rule="closing", value=cleaned(original[slice(*name)]), span=name)
     return _brief(original, start, is_formula=is_formula)
+
+
+def _innermost(text: str, sites: Sequence[Site]) -> list[Site]:
+    """Return places without those that begin with another statement, as in *Final Answer: The final answer is 42*."""
+    starts = [site.start for site in sites]
+
+    def leads_on(site: Site) -> bool:
+        within = [at for at in starts if site.start < at <= min(site.end, site.start + _MOST_LEAD)]
+        return any(set(_ANY_WORD.findall(text[site.start : at].casefold())) <= _LEAD_WORDS for at in within)
+
+    return [site for site in sites if not leads_on(site)]
 
 
 def _unless_doubted(reading: Reading, text: str) -> Reading:

@@ -47,6 +47,8 @@ def test_a_step_is_no_certain_number(text: str) -> None:
         ("She works 40 hours in a week.", "40"),
         ("The car goes 60 miles per hour.", "60"),
         ("He has 7 days left.", "7"),
+        ("There are 24 hours in a day and 7 days in a week, so there are 24 × 7 = 168 hours in a week.", "168"),
+        ("So there are 7 days in a week.", "7"),
         ("Multiplying 6 by 7 gives 42.", "42"),
         ("She walked 3000 steps.", "3000"),
         ("The test has 12 questions.", "12"),
