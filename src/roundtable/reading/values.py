@@ -206,6 +206,7 @@ _ITEM: Final = re.compile(r"[ \t]*[+-]\s")
 """A sign at the beginning of a line that is the mark of an item, not of a number."""
 _NEXT_ITEM: Final = re.compile(r"\n[\s*_]*+[0-9]{1,2}[.)]\s")
 """A line that begins with the number of an item."""
+_MINUS_WORD: Final = re.compile(r"[\s*_`]*(?:minus|negative|moins|menos|meno|минус|eksi)\s", re.IGNORECASE)
 _BANG: Final = re.compile(r"[0-9]!\s*[$}\\]")
 """A factorial at the end of a formula."""
 _BOXED: Final = re.compile(r"\\(?:boxed|fbox)\s*+\{[^{}]*+\}|[$\[\]\\]")
@@ -383,10 +384,17 @@ def _turn_end(text: str, begin: int, end: int) -> int | None:
         return end
     is_other = (
         _SPLIT.match(text, turn.start())
-        or _OR_IN_BRACKETS.match(text, turn.start())
+        or (_OR_IN_BRACKETS.match(text, turn.start()) and not _is_same(text[begin:end]))
         or _CORRECTED.search(text, turn.start(), turn.end() + _MOST_CORRECTION)
     )
     return None if is_other else turn.start()
+
+
+def _is_same(text: str) -> bool:
+    """Check whether two numbers of a text, and there are no others, are equal, as in *3/4 or 0.75*."""
+    numbers = [*islice(find_numbers(text), 3)]
+    are_single = all(number.is_single and not number.is_ambiguous for number in numbers)
+    return len(numbers) == 2 and are_single and numbers[0].value == numbers[1].value
 
 
 def _is_of_several(text: str, begin: int, equals: Sequence[re.Match[str]]) -> bool:
@@ -518,10 +526,12 @@ def _number_at(text: str, site: Site) -> Value | None:
 
 def _in_words(text: str, begin: int, end: int, rule: str = "whole") -> Value | None:
     """Return the number that is written in words and is all of a part of a text."""
-    found = worded_number(text[begin:end])
+    minus = _MINUS_WORD.match(text, begin, end)
+    found = worded_number(text[minus.end() if minus else begin : end])
     if found is None:
         return None
-    return Value(Fraction(found), plain(Fraction(found)), rule, begin, end, is_final=rule == "whole")
+    value = Fraction(-found if minus else found)
+    return Value(value, plain(value), rule, begin, end, is_final=rule == "whole")
 
 
 def _is_denied_box(text: str, site: Site) -> bool:
