@@ -34,8 +34,10 @@ from roundtable.parsing.ballot_texts import VoteList, ballot_in_member, ballot_i
 from roundtable.parsing.claims import parse_claims
 from roundtable.parsing.comparisons import parse_comparisons
 from roundtable.parsing.confidence import loose_confidence, stated_confidence
+from roundtable.parsing.examples import without_examples
 from roundtable.parsing.forms import LEADING_MEMBER, find_answer, holds_form, is_answer_text
 from roundtable.parsing.formulas import restore_commands
+from roundtable.parsing.lines_form import form_in_lines
 from roundtable.parsing.members import stance_in, text_in, text_or_number, texts_in
 from roundtable.parsing.numerals import finite_number, score_number
 from roundtable.parsing.other_json import (
@@ -113,6 +115,8 @@ READERS: Final[dict[str, Act]] = {
     "parsing.ballot_texts.ballot_in_text: approvals": _ballots("approval"),
     "parsing.ballot_texts.ballot_in_member": _ballots("scores"),
     "reading.read_answer: long options": lambda text: read_answer("B", Asked("choice", (text, f"{text}x", "B"))),
+    "parsing.examples.without_examples": without_examples,
+    "parsing.lines_form.form_in_lines": form_in_lines,
     "parsing.find_document": lambda text: find_document(text, lambda fields: "position" in fields),
     "parsing.forms.find_answer": lambda text: find_answer(text, "position"),
     "parsing.formulas.restore_commands": restore_commands,

@@ -46,6 +46,7 @@ from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_mem
 from roundtable.parsing.claims import ParsedClaim, parse_claims
 from roundtable.parsing.comparisons import parse_comparisons
 from roundtable.parsing.confidence import DEFAULT_CONFIDENCE, loose_confidence, stated_confidence
+from roundtable.parsing.examples import without_examples
 from roundtable.parsing.forms import LEADING_MEMBER, SeveralAnswers, find_answer, is_answer_text
 from roundtable.parsing.json_in_text import MAX_CHARS, Document, is_json_like
 from roundtable.parsing.members import DECORATION, stance_in, text_in, text_or_number, texts_in
@@ -197,8 +198,17 @@ def parse_answer(
         if not answer:
             return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
         return Parsed(text=answer, truncated=bool(too_long), warnings=too_long)
-    document = find_answer(text, kind) or (_find_before_claims(text, kind) if claims else None)
     wanted = _Wanted(kind, None if options is None else Asked("choice", tuple(options)), motions, scale)
+    parsed = _parse_shown(without_examples(text), wanted, too_long, confidence_scale, claims=claims)
+    return replace(parsed, text=text) if isinstance(parsed, ParseFailure) else parsed
+
+
+def _parse_shown(
+    text: str, wanted: _Wanted, too_long: tuple[str, ...], confidence_scale: int, *, claims: bool
+) -> Parsed | ParseFailure:
+    """Parse a text without the objects that it only shows as examples."""
+    kind = wanted.kind
+    document = find_answer(text, kind) or (_find_before_claims(text, kind) if claims else None)
     if document is None:
         return _parse_without_object(text, wanted, too_long, confidence_scale)
     if isinstance(document, SeveralAnswers):
@@ -216,7 +226,7 @@ def parse_answer(
         parsed = f'the JSON is not valid, and a part of "{wanted.member}" cannot be read'
     if isinstance(parsed, str):
         return _invalid(parsed, text, document.span, fields, wanted)
-    if motions:
+    if wanted.motions:
         parsed = _with_groups(parsed, fields.get("same"), wanted.asked)
     if claims:
         parsed = _with_claims(parsed, document)
@@ -527,7 +537,7 @@ def parse_prose(text: str, options: Sequence[str] | None = None, *, confidence_s
     if not prose and text.strip():
         return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
     asked = None if options is None else Asked("choice", tuple(options))
-    reading = _read_unformed(prose, asked or Asked())
+    reading = _read_unformed(without_examples(prose), asked or Asked())
     if reading is None:
         return ParseFailure("neither the JSON asked for nor plain prose", text)
     if not _is_prose(prose):

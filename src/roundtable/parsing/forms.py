@@ -28,6 +28,7 @@ from roundtable.parsing.json_in_text import (
     parse_slips,
     unsure_members,
 )
+from roundtable.parsing.lines_form import form_in_lines
 from roundtable.parsing.slips import unescaped
 from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.thoughts import answer_start
@@ -132,6 +133,8 @@ def find_answer(text: str, kind: AnswerKind) -> Document | SeveralAnswers | None
     documents = search.documents(text, start or 0)
     if not documents and _ALL_QUOTED.fullmatch(text):
         documents = search.documents(_QUOTE_MARK.sub("", text), 0)
+    if not documents and kind == "position" and start is not None and (fields := form_in_lines(text[start:])):
+        return Document(fields, frozenset(), repaired=True, truncated=False, span=(start, len(text)))
     if start is None:
         last = documents[-1] if documents else None
         return last if last is not None and ends_with(text, last) else None
@@ -265,6 +268,8 @@ class _Search:
         named = self._named(document)
         if self._leading in named.fields:
             return [self._with_inner(named, raw, level)]
+        if "bottom_line" in named.fields and not named.truncated and holds_form(document.fields, "position"):
+            return [replace(named, fields={"position": None, **named.fields})] if self._leading == "position" else []
         return [
             opened
             for name, value in document.fields.items()

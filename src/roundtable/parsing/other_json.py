@@ -156,6 +156,8 @@ _MOST_WORDS_OF_A_DENIAL: Final = 4
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _FENCE: Final = re.compile(r"```\w*+")
+_BARE: Final = re.compile(r"\s*\{\s*\"(?P<name>\w{1,40})\"\s*:\s*(?P<value>[^\s\"{}\[\]:,'][^\"{}\[\]:\n]{0,80})\}\s*")
+"""An object of one member whose text has no quotes."""
 _MOST_LEVELS: Final = 6
 _MOST_LEAVES: Final = 64
 _MOST_OBJECTS: Final = 16
@@ -350,6 +352,9 @@ def _values_in(text: str) -> Iterator[JsonValue]:
     except (ValueError, RecursionError):
         pass
     else:
+        return
+    if (bare := _BARE.fullmatch(unfenced(text))) is not None:
+        yield {bare["name"]: bare["value"].strip()}
         return
     budget = RepairBudget()
     spans, _ = outermost(text)

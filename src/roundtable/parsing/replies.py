@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from roundtable._core.text import well_formed
 from roundtable.parsing.answers import ParseFailure, parse_answer
+from roundtable.parsing.examples import without_examples
 from roundtable.parsing.json_in_text import is_json_like
 from roundtable.parsing.other_json import read_other_json
 from roundtable.reading import Asked, read_answer, read_parts, without_thoughts
@@ -34,7 +35,7 @@ def read_reply(text: str, asked: Asked) -> Reading:
         >>> read_reply('{"result": {"number": "37"}}', Asked("number")).value
         '37'
     """
-    text = well_formed(text)
+    text = without_examples(well_formed(text))
     parsed = parse_answer(text, "position", options=asked.options or None)
     if not isinstance(parsed, ParseFailure) and not parsed.prose:
         return read_parts(asked, parsed.parts)

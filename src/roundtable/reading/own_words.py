@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.reading.folding import fold
 from roundtable.reading.form_texts import says_nothing
+from roundtable.reading.labels import is_label, labelled_value
 from roundtable.reading.numbers import plain, whole_number
-from roundtable.reading.phrases import STATES_NOTHING
-from roundtable.reading.sites import boxes, closing_sentence, contains, cue_sites, lines
+from roundtable.reading.phrases import ANSWER_NOUNS, LINKS, NOUN_WORDS, STATES_NOTHING
+from roundtable.reading.remarks import remark_start, shows_doubt
+from roundtable.reading.sites import Site, boxes, closing_sentence, contains, cue_sites, lines, sentence_end
 from roundtable.reading.statements import stated_name
 from roundtable.reading.values import (
     AROUND,
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.reading.numbers import NumberFound
-    from roundtable.reading.sites import Site
 
 __all__ = ["read_words"]
 
@@ -44,6 +45,9 @@ _MOST_WORDS: Final = 12
 _MOST_NAME: Final = 2
 _MOST_WIDE: Final = 24
 """Most characters of a short answer in a script without spaces."""
+_ANY_WORD: Final = re.compile(r"[^\W\d_]+")
+_LEAD_WORDS: Final = frozenset(word for phrase in (*NOUN_WORDS, *ANSWER_NOUNS, *LINKS) for word in phrase.split())
+"""Words of which the lead of a statement consists, such as *the final answer is*."""
 _PLACEHOLDER: Final = re.compile(
     r"\[[^\W\d_][^\[\]]*\s[^\[\]]*\]|<[^\W\d_][^<>]*>|\{\{?[^\W\d_][^{}]*\}\}?|_{3,}|\.{3,}"
 )
@@ -65,6 +69,7 @@ _FORMULA_WORD: Final = re.compile(
 )
 """A word that is neither a name in a formula nor a function."""
 _MOST_FORMULA: Final = 30
+_MOST_LEAD: Final = 60
 
 
 def read_words(text: str, start: int, original: str, *, is_formula: bool = False) -> Reading:
@@ -83,14 +88,17 @@ def read_words(text: str, start: int, original: str, *, is_formula: bool = False
         for site in boxes(text, start)
         if (value := _words_at(text, site, original, is_formula=is_formula)) is not None
     ]
-    cues = [site for site in cue_sites(text, start) if site.rule != "choose"]
+    cues = _innermost(text, [site for site in cue_sites(text, start) if site.rule != "choose"])
     said = [value for site in cues if (value := _words_at(text, site, original, is_formula=is_formula)) is not None]
     # Words beside a box explain it; another number contradicts it.
     stated = boxed + [value for value in said if not boxed or not isinstance(value.key, str) or _differs(value, boxed)]
     if stated:
-        return agreed(stated, text)
+        return _unless_doubted(agreed(stated, text), text)
     if any(cleaned(original[site.start : site.end]).casefold() in _STATES_NOTHING for site in cues):
         return Reading(certainty="unread", rule="none")
+    if (place := labelled_value(text, start)) is not None:
+        value = _words_at(text, Site("closing", *place), original, is_formula=is_formula)
+        return Reading(certainty="unread", rule="none") if value is None else agreed([value], text)
     if (marked := _marked_answer(text, start, original, is_formula=is_formula)) is not None:
         return marked
     if not is_formula and closing_sentence(text, start)[0] <= first(text, start):
@@ -100,6 +108,26 @@ def read_words(text: str, start: int, original: str, *, is_formula: bool = False
         if name is not None:
             return Reading(certainty="certain", rule="closing", value=cleaned(original[slice(*name)]), span=name)
     return _brief(original, start, is_formula=is_formula)
+
+
+def _innermost(text: str, sites: Sequence[Site]) -> list[Site]:
+    """Return places without those that begin with another statement, as in *Final Answer: The final answer is 42*."""
+    starts = [site.start for site in sites]
+
+    def leads_on(site: Site) -> bool:
+        within = [at for at in starts if site.start < at <= min(site.end, site.start + _MOST_LEAD)]
+        return any(set(_ANY_WORD.findall(text[site.start : at].casefold())) <= _LEAD_WORDS for at in within)
+
+    return [site for site in sites if not leads_on(site)]
+
+
+def _unless_doubted(reading: Reading, text: str) -> Reading:
+    """Return a reading that is only likely if its author adds *I think* and the like."""
+    if reading.certainty != "certain" or reading.span is None:
+        return reading
+    at = reading.span[1]
+    is_doubted = shows_doubt(text, at, sentence_end(text, at, len(text)))
+    return reading.model_copy(update={"certainty": "likely"}) if is_doubted else reading
 
 
 def _differs(said: Value, boxed: Sequence[Value]) -> bool:
@@ -120,6 +148,7 @@ def _marked_answer(text: str, start: int, original: str, *, is_formula: bool) ->
             return Reading(certainty="certain", rule="closing", value=cleaned(original[begin:end]), span=(begin, end))
     found = lines(text, start)
     ends = [line for line in (found[0], found[-1]) if _BOLD_LINE.fullmatch(text, *line)] if found else []
+    ends = [line for line in ends if not is_label(cleaned(text[slice(*line)]))]
     values = {cleaned(original[slice(*line)]) for line in ends}
     if len(found) > 1 and len(values) == 1 and len(next(iter(values)).split()) <= MOST_BRIEF:
         return Reading(certainty="certain", rule="marked", value=values.pop(), span=ends[0])
@@ -127,6 +156,8 @@ def _marked_answer(text: str, start: int, original: str, *, is_formula: bool) ->
     bold = [match.span(1) for match in _BOLD.finditer(text, begin, min(len(text), end + 2))]
     if len(bold) != 1 or contains("negation", text[begin : bold[0][0]]) or contains("report", text[begin : bold[0][0]]):
         return None
+    if text[slice(*bold[0])].rstrip().endswith(":") or text[bold[0][1] + 2 :].lstrip().startswith(":"):
+        return None  # a label
     is_all = begin <= first(text, start)
     value = cleaned(original[slice(*bold[0])])
     is_led_to = LED_TO.search(text, begin, bold[0][0] - 2) is not None and bold[0][1] >= end
@@ -138,6 +169,12 @@ def _marked_answer(text: str, start: int, original: str, *, is_formula: bool) ->
 def _brief(original: str, start: int, *, is_formula: bool) -> Reading:
     """Return a whole text that is short, and that is one statement."""
     whole = original[start:].strip()
+    rest = whole if is_formula or len(whole) > MOST_CHARS else whole[: remark_start(fold(whole), 0, len(whole))]
+    if rest != whole:
+        cut = original.index(whole, start) + len(rest)
+        reading = _brief(original[:cut], start, is_formula=is_formula)
+        is_doubted = reading.certainty == "certain" and shows_doubt(fold(whole), len(rest), len(whole))
+        return reading.model_copy(update={"certainty": "likely"}) if is_doubted else reading
     fence = _FENCE.search(whole)
     if is_formula and fence is not None and whole.count("```") == 2:
         inside = fence["inside"].strip()
@@ -195,6 +232,7 @@ def _end_of_answer(text: str, begin: int, end: int, *, is_formula: bool) -> int:
     turn = TURN.search(text, begin, end)
     if turn is not None and turn.start() > begin and not (is_formula and turn[0] == "("):
         end = turn.start()
+    end = remark_start(text, begin, end)
     comma = text.find(", ", begin, end)
     return comma if comma > begin and len(text[begin:end].split()) > _MOST_WORDS else end
 

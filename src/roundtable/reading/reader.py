@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from roundtable.reading.abstentions import ABSTAIN, is_refusal
 from roundtable.reading.choices import only_option_behind, only_option_later, read_choice
-from roundtable.reading.displays import with_displays_in_line
+from roundtable.reading.counts import counted_option
+from roundtable.reading.displays import with_displays_in_line, without_code_marks
 from roundtable.reading.folding import fold, without_control_marks
 from roundtable.reading.own_words import read_words
 from roundtable.reading.phrases import RETRACTION_HEADS, RETRACTIONS, STATES_NOTHING, words_pattern
@@ -153,9 +154,11 @@ def _stated(folded: str, start: int, text: str, asked: Asked) -> Reading:
     match asked.kind:
         case "choice":
             reading = read_choice(folded, start, asked.options, asked.labels, text, is_short=asked.is_short)
+            if reading.rule == "none" and not reading.candidates:
+                reading = counted_option(folded, start, asked.options, asked.labels) or reading
             return checked_yes_no(reading, folded, start, asked.options, text)
         case "number":
-            return read_number(with_displays_in_line(folded, start), start)
+            return read_number(without_code_marks(with_displays_in_line(folded, start), start), start)
         case "yes_no":
             return read_yes_no(folded, start, text)
         case "formula" | "open":

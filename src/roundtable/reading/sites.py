@@ -85,7 +85,11 @@ _BOX_CONDITION: Final = re.compile(rf"[\s$*)\]\\,]*+(?:only\s)?(?:{words_pattern
 _REST_OF_CLAUSE: Final = re.compile(r"[,;:]\s|\s(?:because|since|but|and|weil|denn|car|porque)\s")
 _WOULD: Final = re.compile(r"(?<![a-z])would(?![a-z])", re.IGNORECASE)
 _HASHES: Final = re.compile(r"^#{4}\s++(?=\S)", re.MULTILINE)
-_TAG: Final = re.compile(r"<(?:final_?)?answer>\s*+(?P<inside>[^<>]{1,400}?)\s*</(?:final_?)?answer>", re.IGNORECASE)
+_TAG: Final = re.compile(
+    r"<(?:(?:final_?)?answer|choice|bottom_line)>\s*+(?P<inside>[^<>]{1,400}?)\s*"
+    r"</(?:(?:final_?)?answer|choice|bottom_line)>",
+    re.IGNORECASE,
+)
 
 
 _LINK: Final = re.compile(

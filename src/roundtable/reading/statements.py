@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from roundtable.reading.phrases import ANSWER_NOUNS
+from roundtable.reading.folding import FIRST_WITHOUT_SPACES
+from roundtable.reading.phrases import ANSWER_NOUNS, LEADS, STATES_NOTHING, words_pattern
 from roundtable.reading.sites import contains
 
-__all__ = ["stated_name"]
+__all__ = ["brief_name", "is_name", "stated_name"]
 
 _VERB: Final = (
     r"(?:is|was|are|were|ist|war|sind|waren|est|était|es|era|fue|è|é|foi|jest|był|была|było)(?![^\W\d_])"
@@ -46,6 +47,21 @@ _JUDGED: Final = re.compile(
 )
 """Subjects of a judgement: with another one, the same name would be another answer."""
 _KINDS: Final = ("adverse", "rejection", "mistake", "doubt", "others", "hearsay", "hedge", "condition")
+_IS_THE: Final = re.compile(
+    rf"\s*{_NAME}\s(?:is|was|ist|war|est|était|es|era|fue|è|é|foi|jest|był|была|—)\s"
+    r"(?:(?:the|die|der|das|la|le|el|il|lo|a|o|de|het)\s|l')[^.,;:\n—]{2,80}[.!]?\s*"
+)
+"""*Canberra is the capital of Australia*."""
+_IT_IS: Final = re.compile(
+    r"\s*(?:(?i:i (?:believe|think|say)|ich glaube|je crois|creo|credo|acho|ik denk|myślę)"
+    r"(?:\s(?:that|dass|que|che|dat|że))?,?\s)?"
+    rf"(?i:{words_pattern(LEADS)})\s?{_ARTICLE}[*_`\"]*{_NAME}[*_`\"]*(?=\s*(?:[.!]?\s*\Z|,\s))"
+)
+"""*It's Canberra, not Sydney*."""
+_ALONE: Final = re.compile(rf"[\s*_`\"']*{_NAME}[*_`\"'.!\s]*")
+_MOST_NAME: Final = 2
+_MOST_WIDE: Final = 8
+_NOTHING: Final = frozenset(STATES_NOTHING)
 _NOUNS: Final = tuple(noun for noun in ANSWER_NOUNS if not noun.isascii())
 
 
@@ -68,3 +84,38 @@ def stated_name(text: str, start: int) -> tuple[int, int] | None:
     if subject.rstrip().endswith(_NOUNS):
         return start, start  # a statement of the author was looked for before
     return None if contains("hedge", text[match.start() :]) else match.span("name")
+
+
+def is_name(text: str) -> bool:
+    """Check whether a whole text may be a name of at most two words, or of eight letters of a script without spaces.
+
+    Example:
+        >>> is_name("Canberra"), is_name("lower rents"), is_name("Agreed"), is_name("堪培拉")
+        (True, False, False, True)
+    """
+    found = _ALONE.fullmatch(text)
+    if found is None:
+        return 1 < len(text) <= _MOST_WIDE and all(sign >= FIRST_WITHOUT_SPACES and sign.isalpha() for sign in text)
+    return len(found["name"].split()) <= _MOST_NAME and found["name"].casefold() not in _NOTHING
+
+
+def brief_name(position: str) -> str | None:
+    """Return the name that one short statement gives as the answer; `None` if it gives none, or may only mention it.
+
+    Args:
+        position: A folded text of one sentence.
+
+    Example:
+        >>> brief_name("It's Canberra, not Sydney."), brief_name("Canberra is the capital.")
+        ('Canberra', 'Canberra')
+    """
+    if any(contains(kind, position) for kind in ("hedge", "condition", "rejection", "others", "hearsay")):
+        return None
+    if (at := stated_name(position, 0)) is not None:
+        name = position[slice(*at)]
+    elif (found := _ALONE.fullmatch(position) or _IT_IS.match(position) or _IS_THE.fullmatch(position)) is not None:
+        name = found["name"]
+    elif (name := position.strip(" 。.!")) < FIRST_WITHOUT_SPACES:
+        return None
+    name = name.strip(" .")
+    return name if is_name(name) else None

@@ -21,6 +21,7 @@ from roundtable.reading.number_doubts import (
     repeated_number,
     with_minus_signs,
 )
+from roundtable.reading.number_steps import is_step
 from roundtable.reading.number_words import worded_number
 from roundtable.reading.numbers import find_numbers, is_operand, plain, whole_number
 from roundtable.reading.phrases import (
@@ -72,6 +73,7 @@ __all__ = [
     "Value",
     "agreed",
     "first",
+    "is_stated",
     "read_number",
     "without_tail",
 ]
@@ -204,6 +206,7 @@ _ITEM: Final = re.compile(r"[ \t]*[+-]\s")
 """A sign at the beginning of a line that is the mark of an item, not of a number."""
 _NEXT_ITEM: Final = re.compile(r"\n[\s*_]*+[0-9]{1,2}[.)]\s")
 """A line that begins with the number of an item."""
+_MINUS_WORD: Final = re.compile(r"[\s*_`]*(?:minus|negative|moins|menos|meno|минус|eksi)\s", re.IGNORECASE)
 _BANG: Final = re.compile(r"[0-9]!\s*[$}\\]")
 """A factorial at the end of a formula."""
 _BOXED: Final = re.compile(r"\\(?:boxed|fbox)\s*+\{[^{}]*+\}|[$\[\]\\]")
@@ -307,7 +310,8 @@ def read_number(text: str, start: int) -> Reading:
     reading = _stated_number(text, start)
     if reading.certainty != "certain" or reading.span is None:
         return reading
-    if is_cut_off(text, reading.span[0]) or is_limited_next(text, reading.span[1]):
+    is_on_the_way = reading.rule in {"closing", "whole"} and is_step(text, start, reading.span[0])
+    if is_on_the_way or is_cut_off(text, reading.span[0]) or is_limited_next(text, reading.span[1]):
         return reading.model_copy(update={"certainty": "likely"})
     return reading
 
@@ -380,10 +384,17 @@ def _turn_end(text: str, begin: int, end: int) -> int | None:
         return end
     is_other = (
         _SPLIT.match(text, turn.start())
-        or _OR_IN_BRACKETS.match(text, turn.start())
+        or (_OR_IN_BRACKETS.match(text, turn.start()) and not _is_same(text[begin:end]))
         or _CORRECTED.search(text, turn.start(), turn.end() + _MOST_CORRECTION)
     )
     return None if is_other else turn.start()
+
+
+def _is_same(text: str) -> bool:
+    """Check whether two numbers of a text, and there are no others, are equal, as in *3/4 or 0.75*."""
+    numbers = [*islice(find_numbers(text), 3)]
+    are_single = all(number.is_single and not number.is_ambiguous for number in numbers)
+    return len(numbers) == 2 and are_single and numbers[0].value == numbers[1].value
 
 
 def _is_of_several(text: str, begin: int, equals: Sequence[re.Match[str]]) -> bool:
@@ -515,10 +526,12 @@ def _number_at(text: str, site: Site) -> Value | None:
 
 def _in_words(text: str, begin: int, end: int, rule: str = "whole") -> Value | None:
     """Return the number that is written in words and is all of a part of a text."""
-    found = worded_number(text[begin:end])
+    minus = _MINUS_WORD.match(text, begin, end)
+    found = worded_number(text[minus.end() if minus else begin : end])
     if found is None:
         return None
-    return Value(Fraction(found), plain(Fraction(found)), rule, begin, end, is_final=rule == "whole")
+    value = Fraction(-found if minus else found)
+    return Value(value, plain(value), rule, begin, end, is_final=rule == "whole")
 
 
 def _is_denied_box(text: str, site: Site) -> bool:
@@ -673,6 +686,16 @@ def _is_beside_another(text: str, begin: int, end: int, full: int, last: NumberF
     before = text[sentence_start(text, begin - 1, 0) : begin] if case and begin else ""
     other = _TIME_OR_CASE.match(before)
     return bool(case and other) and any(number.value != last.value for number in find_numbers(before))
+
+
+def is_stated(text: str, start: int) -> bool:
+    """Check whether words directly before a number state it, as in *There are 42* and *The total is 42*.
+
+    Args:
+        text: The folded text.
+        start: Index of the number.
+    """
+    return _STATED.search(text, 0, start) is not None
 
 
 def _is_led_to(text: str, begin: int, numbers: Sequence[NumberFound]) -> bool:
