@@ -57,7 +57,7 @@ from roundtable.reading.sites import (
     sentence_start,
 )
 from roundtable.reading.verbless import is_only_described
-from roundtable.reading.wide_clauses import is_limited, is_only_topic
+from roundtable.reading.wide_clauses import is_chosen_by_others, is_limited, is_only_topic
 from roundtable.reading.wrapping import cleaned
 from roundtable.types.answers import Reading
 
@@ -741,6 +741,8 @@ def _concludes(text: str, sentence: tuple[int, int], named: Named) -> bool:
 def _leads_to_choice(before: str) -> bool:
     """Check that between a word that concludes and an option stand only words that choose: *So I would go with*."""
     words = [word.casefold() for word in re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", before)]
+    if is_chosen_by_others(before):
+        return False
     return all(word in CHOOSING or word[0] >= FIRST_FOREIGN for word in words[_last_conclusion(words) + 1 :])
 
 

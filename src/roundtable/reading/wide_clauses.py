@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES
+from roundtable.reading.owners import belongs_to_others
 from roundtable.reading.phrases import CONTRASTS, words_pattern
 from roundtable.reading.wide_phrases import (
     WIDE_APART,
@@ -24,7 +25,7 @@ from roundtable.reading.wide_phrases import (
     WIDE_PURPOSES,
 )
 
-__all__ = ["ends_clause", "is_beside", "is_limited", "is_only_topic", "is_wide"]
+__all__ = ["ends_clause", "is_beside", "is_chosen_by_others", "is_limited", "is_only_topic", "is_wide"]
 
 _END: Final = (
     r"[\s*_`\"')\]]*+(?:[.,;:!\n(\u2013\u2014\u3002\uff01]|\Z|\s-\s|因为|因為|由于"
@@ -119,6 +120,18 @@ def is_limited(before: str) -> bool:
     """Check whether the words before a judgement limit it to one side or case: *交通方面*, *夏なら*, *여름이라면*."""
     before = _IN_MY_PLACE.sub("", before)
     return _LIMIT.search(before) is not None or _COMPARED.search(before) is not None
+
+
+def is_chosen_by_others(before: str) -> bool:
+    """Check whether a Chinese verb of choice ends the words before an option, and somebody else chooses.
+
+    Example:
+        >>> is_chosen_by_others("因此专家们推荐"), is_chosen_by_others("因此我选择"), is_chosen_by_others("因此")
+        (True, False, False)
+    """
+    clause = _CLAUSE.split(before)[-1].rstrip(" *_`\"'(")
+    verb = _VERB.search(clause)
+    return verb is not None and belongs_to_others(clause[: verb.start()])
 
 
 def is_only_topic(text: str, begin: int, start: int, end: int) -> bool:

@@ -304,6 +304,18 @@ def test_words_that_limit_a_judgement() -> None:
     assert not is_limited("私なら")
 
 
+@pytest.mark.parametrize("text", ["因此专家们推荐上海。", "因此小明选择上海。", "北京太贵,所以大多数人选上海。"])
+def test_a_conclusion_about_the_choice_of_others_is_not_the_authors(text: str) -> None:
+    assert chosen("zh", text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["因此我选择上海。", "综上所述,最终推荐上海。", "北京太贵,所以我选上海。", "因此,上海。"]
+)
+def test_a_conclusion_of_the_author_is_read(text: str) -> None:
+    assert chosen("zh", text) == "上海"
+
+
 def test_a_verb_of_another_script_is_no_topic() -> None:
     assert not is_only_topic("I choose 北京会很贵", 0, 9, 11)
     assert is_wide("北京", 0)
