@@ -13,7 +13,7 @@ from reading_examples import EXAMPLES
 from reference_pages import cell, code, page, table
 
 from roundtable.parsing import read_reply
-from roundtable.reading import number_phrases, phrases
+from roundtable.reading import number_phrases, phrases, wide_phrases
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -59,7 +59,9 @@ def reading_page() -> str:
 
 def words_page() -> str:
     """Return the page of the words, one section for each list."""
-    return page("Words that mark answers", INTRODUCTION, *_lists(phrases), *_lists(number_phrases))
+    return page(
+        "Words that mark answers", INTRODUCTION, *_lists(phrases), *_lists(wide_phrases), *_lists(number_phrases)
+    )
 
 
 def _row(example: Example) -> Iterator[str]:

@@ -26,6 +26,26 @@ def test_a_member_that_names_its_answer_is_read(text: str, kind: str) -> None:
     assert (parsed.choice, parsed.repaired) == ("B) milk", True)
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("{\u201cchoice\u201d: \u201cmilk\u201d}", "B) milk"),
+        ("{\u2018vote\u2019: \u2018B\u2019}", "B) milk"),
+        ("{\u201cchoice\u201d\uff1a\u201cmilk\u201d\uff0c\u201cconfidence\u201d: 0.8}", "B) milk"),
+        ("```json\n{\u201cchoice\u201d: \u201cmilk\u201d}\n```", "B) milk"),
+        ("{\u201canswer\u201d: \u201cIt's B.\u201d}", "B) milk"),
+        ("{\u201closer\u201d: \u201cmilk\u201d}", None),
+        ("{\u201cchoice\u201d: \u201cmilk\u201d, \u201crejected\u201d: true}", None),
+        ("{\u201cchoice\u201d: \u201cmilk\u201d, \u201cvote\u201d: \u201ctea\u201d}", None),
+        ("{\u201cchoice\u201d: \u201cmilk\u201d or \u201ctea\u201d}", None),
+        ("{\u201cchoice\u201d: \u201cmilk and \u201ctea\u201d\u201d}", None),
+    ],
+)
+def test_typographic_quotation_marks_are_those_of_json(text: str, answer: str | None) -> None:
+    reading = read_reply(text, Asked("choice", OPTIONS))
+    assert (reading.value if reading.certainty == "certain" else None) == answer
+
+
 @pytest.mark.parametrize("kind", ["ballot", "position"])
 @pytest.mark.parametrize(
     "text",

@@ -1,4 +1,4 @@
-r"""Repair slips in JSON that have one meaning: literals of Python, comments, trailing commas, lone backslashes."""
+r"""Repair slips in JSON that have one meaning: literals of Python, comments, quotation marks, commas, backslashes."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ _TOKEN: Final = re.compile(
 )
 _BRACE: Final = re.compile(r"'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|[{}]", re.DOTALL)
 _LAST_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|,(?=\s*+[}\]])', re.DOTALL)
+_CURLY: Final = re.compile(
+    r"(?P<sign>[{\[,:\uff1a\uff0c]\s*+)(?:\u201c(?P<double>(?:[^\u201c\u201d\"\\]|\\.)*+)\u201d"
+    r"|\u2018(?P<single>(?:[^\u2018\u2019\u201c\u201d\"\\]|\\.)*+)\u2019)(?=\s*+[,:}\]\uff1a\uff0c])",
+    re.DOTALL,
+)
+"""A text in typographic quotation marks between two signs of JSON."""
+_ASCII_SIGNS: Final = {"\uff1a": ":", "\uff0c": ","}
 _WORDS: Final = {"True": "true", "False": "false", "None": "null", "undefined": "null", "(": "[", ")": "]"}
 
 
@@ -72,6 +79,8 @@ def without_slips(text: str) -> str:
         >>> without_slips("{'sure': True, 'ranking': ('A', 'B'), why: None,} # done")
         '{"sure": true, "ranking": ["A", "B"], "why": null}  '
     """
+    if '"' not in text and ("\u201c" in text or "\u2018" in text):
+        text = _CURLY.sub(_straightened, text)
     return _LAST_COMMA.sub(lambda match: "" if match[0] == "," else match[0], _TOKEN.sub(_as_json, text))
 
 
@@ -94,6 +103,12 @@ def literal_end(text: str, start: int, end: int) -> int | None:
             if depth == 0:
                 return match.end()
     return None
+
+
+def _straightened(match: re.Match[str]) -> str:
+    """Return a text in typographic quotation marks, and the sign before it, with the signs of JSON."""
+    sign, content = match["sign"], match["single"] if match["double"] is None else match["double"]
+    return f'{_ASCII_SIGNS.get(sign[0], sign[0])}{sign[1:]}"{content}"'
 
 
 def _as_json(match: re.Match[str]) -> str:

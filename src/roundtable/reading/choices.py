@@ -22,6 +22,8 @@ from roundtable.reading.judgements import (
     is_judged_badly,
     is_odd_note,
     is_rejected_behind,
+    praise_behind,
+    standing_mentions,
 )
 from roundtable.reading.marks import marked_option
 from roundtable.reading.options import FACTORIAL, option_table, option_texts
@@ -54,6 +56,8 @@ from roundtable.reading.sites import (
     sentence_end,
     sentence_start,
 )
+from roundtable.reading.verbless import is_only_described
+from roundtable.reading.wide_clauses import is_chosen_by_others, is_limited, is_only_topic
 from roundtable.reading.wrapping import cleaned
 from roundtable.types.answers import Reading
 
@@ -367,6 +371,8 @@ def _at(site: Site, text: str, table: OptionTable) -> Iterator[_Vote]:
         named, end = wide, sentence_end(text, wide.end, len(text))
     if named is None or _is_listed(text, site, named, table) or _is_taken_back(text, named, end, table):
         return
+    if site.rule == "choose" and is_only_topic(text, sentence_start(text, at, 0), named.start, named.end):
+        return
     other = _other_named(text, named, end, table)
     yield _Vote((*named.options, *(other.options if other else ())), site.rule, named.start, named.end)
 
@@ -605,6 +611,8 @@ def _is_retracted(text: str, named: Named, end: int, table: OptionTable) -> bool
     """Check whether the line goes on to doubt its option, or to weigh other options alike."""
     if _is_taken_back(text, named, end, table) or _other_named(text, named, end, table):
         return True
+    if is_only_described(text, named.end, end):
+        return True
     if named.by != "both" and is_followed_by_rejection(text, named.end):
         return True
     if named.by != "text" and is_odd_note(text, named.end, named.by):
@@ -675,8 +683,9 @@ def _affirmed_option(
     begin, end = sentence
     mentions = table.mentions(text, begin, end)
     affirmed = affirmed_mentions(text, begin, mentions)
-    marked = _only(_marked(text, sentence, start, affirmed, table))
-    chosen = _only([named for named in affirmed if is_called_best(text, named, end)])
+    standing = standing_mentions(text, sentence, mentions, affirmed)
+    marked = _only(_marked(text, sentence, start, standing, table))
+    chosen = _only([named for named in standing if is_called_best(text, named, end)])
     if marked or chosen:
         return marked or chosen
     concluded = _only([named for named in affirmed if named.start >= _conclusion_start(text, begin, end)])
@@ -719,17 +728,21 @@ def _concludes(text: str, sentence: tuple[int, int], named: Named) -> bool:
     if named.by == "text" and named.end - named.start < 3 and not _OPENING_END.match(behind):
         return False  # an option such as "a" may be any word
     rest = behind.lstrip(" *_`\"')]")
-    is_called_best = any(ending.match(rest) for ending in (VERB_AFTER, _CONCLUDED))
-    if not is_called_best and not any(ending.match(rest) for ending in (_OPENING_END, REASON)):
+    is_praised = praise_behind(rest, 0, len(rest)) is not None or _CONCLUDED.match(rest) is not None
+    if not is_praised and not any(ending.match(rest) for ending in (_OPENING_END, REASON)):
         return False
     if len(behind.split()) > _MOST_BEHIND or contains("negation", behind) or contains("mistake", behind):
         return False
-    return contains("conclusion", before) and (is_called_best or _leads_to_choice(before))
+    if is_limited(before):
+        return False
+    return contains("conclusion", before) and (is_praised or _leads_to_choice(before))
 
 
 def _leads_to_choice(before: str) -> bool:
     """Check that between a word that concludes and an option stand only words that choose: *So I would go with*."""
     words = [word.casefold() for word in re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", before)]
+    if is_chosen_by_others(before):
+        return False
     return all(word in CHOOSING or word[0] >= FIRST_FOREIGN for word in words[_last_conclusion(words) + 1 :])
 
 

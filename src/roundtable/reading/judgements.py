@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable.reading.folding import FIRST_WITHOUT_SPACES
 from roundtable.reading.owners import is_acted_by_others
 from roundtable.reading.phrases import (
     ADJECTIVES,
@@ -26,6 +27,9 @@ from roundtable.reading.phrases import (
     words_pattern,
 )
 from roundtable.reading.sites import contains, sentence_end, sentence_start
+from roundtable.reading.verbless import is_only_described, is_praised_without_verb
+from roundtable.reading.wide_clauses import ends_clause, is_beside, is_limited, is_only_topic, is_wide
+from roundtable.reading.wide_phrases import WIDE_JOINERS, WIDE_PRAISE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,6 +50,8 @@ __all__ = [
     "is_judged_badly",
     "is_odd_note",
     "is_rejected_behind",
+    "praise_behind",
+    "standing_mentions",
 ]
 
 _ADVERB: Final = rf"(?:[ ](?:{words_pattern(LINK_ADVERBS)}))?[ ]"
@@ -65,14 +71,16 @@ def _with_adverbs(phrases: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-VERB_AFTER: Final = re.compile(rf"[\s*_`\"')\]]*+(?:{'|'.join(_with_adverbs(VERB_ENDINGS))})", re.IGNORECASE)
+VERB_AFTER: Final = re.compile(
+    rf"[\s*_`\"')\]]*+(?:{'|'.join(_with_adverbs((*VERB_ENDINGS, *WIDE_PRAISE)))})", re.IGNORECASE
+)
 """What calls an option the best, behind it."""
 CONTRAST: Final = re.compile(rf"(?:{words_pattern(CONTRASTS)})", re.IGNORECASE)
 """Words between what is denied and what is chosen."""
 REASON: Final = re.compile(rf"(?:{words_pattern(REASONS)})", re.IGNORECASE)
 """Words that begin a reason."""
 _SERIES: Final = re.compile(
-    rf"[\s,、*_`]*+(?:{words_pattern((*JOINERS, 'nor', 'noch', 'ni', 'でも', 'も', 'や'))})?[\s*_`]*+", re.IGNORECASE
+    rf"[\s,、*_`]*+(?:{words_pattern((*JOINERS, *WIDE_JOINERS, 'nor', 'noch', 'ni', 'でも'))})?[\s*_`]*+", re.IGNORECASE
 )
 """What stands between the options of a series."""
 SO: Final = re.compile(
@@ -178,10 +186,6 @@ _PRAISED: Final = re.compile(
     re.IGNORECASE,
 )
 """The rest of a clause that calls an option the best: a noun, for whom, and the end of the clause or a reason."""
-_OF_SUCH: Final = re.compile(
-    r"(?:る)?(?:人|方|者|べきで(?:は)?(?:ない|ありません)|わけ|という|ことは|理由は|のは|사람|는 (?:것|사람|이유|경우))"
-)
-"""What turns a Japanese or Korean verb behind an option into a description, as in *those who choose it*."""
 _UNLESS: Final = re.compile(
     r"[\s,]*+(?:but|although|though|yet|if|unless|so far|aber|obwohl|mais|pero|ma|mas|maar|ale|но)(?![^\W\d_])",
     re.IGNORECASE,
@@ -351,15 +355,64 @@ def is_called_best(text: str, named: Named, end: int) -> bool:
         named: The option.
         end: End of its sentence.
     """
-    praise = VERB_AFTER.match(text, named.end, end)
-    if praise is None:
-        return False
+    before = text[max(0, text.rfind("\n", 0, named.start)) : named.start]
+    if (praise := praise_behind(text, named.end, end)) is None:
+        begin = sentence_start(text, named.start, 0)
+        return is_praised_without_verb(text, begin, named.start, named.end, end)
+    if is_wide(text, praise.end() - 1):
+        return not is_limited(before[sentence_start(before, len(before), 0) :]) and _begins_own_clause(before)
     stop = _PRAISED.match(text, praise.end(), end)
-    if stop is None or _UNLESS.match(text, stop.end(), end) or _OF_SUCH.match(text, praise.end(), end):
+    if stop is None or _UNLESS.match(text, stop.end(), end):
         return False
     if contains("mistake", text[praise.end() : stop.end()]):
         return False  # "the right choice for the wrong job"
-    return _begins_own_clause(text[max(0, text.rfind("\n", 0, named.start)) : named.start])
+    return _begins_own_clause(before)
+
+
+def praise_behind(text: str, at: int, end: int) -> re.Match[str] | None:
+    """Return the words behind an option that call it the best; in Chinese, Japanese and Korean, they end the clause.
+
+    Args:
+        text: The folded text.
+        at: End of the option.
+        end: End of the sentence.
+    """
+    praise = VERB_AFTER.match(text, at, end)
+    if praise is None or text[praise.end() - 1] < FIRST_WITHOUT_SPACES or ends_clause(text, praise.end(), end):
+        return praise
+    return None
+
+
+def standing_mentions(
+    text: str, sentence: tuple[int, int], mentions: Sequence[Named], affirmed: Sequence[Named]
+) -> list[Named]:
+    """Return the affirmed mentions that a sentence neither joins to other options nor only describes.
+
+    Without them, *東京か大阪です* would name one option, and *Казань — плохой выбор* would choose it.
+
+    Args:
+        text: The folded text.
+        sentence: Start and end of the sentence.
+        mentions: The options that the sentence names, in order.
+        affirmed: Those of them that are not negated.
+    """
+    return [
+        named
+        for named in affirmed
+        if not is_only_described(text, named.end, sentence[1])
+        and not is_only_topic(text, sentence[0], named.start, named.end)
+        and not _is_joined_before(text, named, mentions)
+    ]
+
+
+def _is_joined_before(text: str, named: Named, mentions: Sequence[Named]) -> bool:
+    """Check whether an option is joined to one before it, or compared with it, in a script without spaces."""
+    others = [other for other in mentions if other.end <= named.start and other.options != named.options]
+    if not others:
+        return False
+    before, between = text[max(0, others[-1].start - 8) : others[-1].start], text[others[-1].end : named.start]
+    is_foreign = is_wide(text, named.end) or max(between, default="") >= FIRST_WITHOUT_SPACES
+    return is_foreign and is_beside(before, between)
 
 
 def _begins_own_clause(before: str) -> bool:

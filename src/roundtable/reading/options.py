@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.reading.folding import fold
 from roundtable.reading.phrases import ARTICLES, JOINERS, LABEL_NOUNS, ORDINAL_NOUNS, ORDINALS, words_pattern
+from roundtable.reading.wide_phrases import WIDE_JOINERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +56,7 @@ _COMMAND: Final = re.compile(
 """Commands of formulas that do not tell options apart."""
 _DECORATION: Final = re.compile(r"[()<>\[\]{}|*_`\"'‹›]++")
 _JOINED: Final = re.compile(
-    rf"[\s*_`\"')\]}}$]*+(?:,\s*+)?(?:{words_pattern(JOINERS)})[\s*_`\"'(]*+",
+    rf"[\s*_`\"')\]}}$]*+(?:,\s*+)?(?:{words_pattern((*JOINERS, *WIDE_JOINERS))})[\s*_`\"'(]*+",
     re.IGNORECASE,
 )
 _COMMA: Final = re.compile(r"[\s*_`\"')\]}$]*+[,、/&+]\s*+")

@@ -211,7 +211,8 @@ ADVERSE: Final = _words(
     trop pas jamais dernier dernière mauvais mauvaise seulement demasiado nunca último última malo mala solo
     troppo mai
     ultimo ultima cattivo male demais mau má apenas te niet nooit laatste slecht zbyt za nie nigdy ostatni слишком не
-    никогда последний плохо
+    никогда последний плохо плохой плохая плохое худший худшая худшее неподходящий неподходящая неудачный неудачная
+    ошибка дорого рискованно kötü pahalı riskli سيئ سيئة سيء مكلف مكلفة बुरा बुरी खराब ख़राब महंगा महँगा
     太 不 没 错 錯 誤 間違 難 难 过于 すぎ ない 惜しい いいえ 너무 안 않 못 틀렸 틀린 오답 아니 的人
     خطأ خاطئ ليس لا गलत नहीं"""
 )
@@ -266,7 +267,7 @@ VERB_ENDINGS: Final = _words(
     you_are_looking_for you're_looking_for you_want gets_my_support has_my_vote wins gana vince vence wint
     wygrywa побеждает bekommt_meine_stimme
     gewinnt a_ma_préférence a_mon_vote tiene_mi_voto se_lleva_mi_voto ha_il_mio_voto tem_meu_voto tem_o_meu_voto
-    krijgt_mijn_stem"""
+    krijgt_mijn_stem en_iyi_seçenek en_iyi_seçenektir en_iyi_seçim en_iyi_seçimdir सबसे_अच्छा_विकल्प_है सबसे_अच्छी_जगह_है"""
 )
 """Words directly behind a choice."""
 
@@ -379,7 +380,9 @@ CONTRASTS: Final = _words("but sondern sino mais ma mas maar lecz tylko а ama �
 LEADS: Final = _words(
     """that_would_be it_would_be it's it_is that's that_is it_must_be it_has_to_be definitely clearly es_ist das_ist
     c'est ce_serait es è é
-    to_jest это bu 应该是 就是 是 それは"""
+    to_jest это bu лучше_всего en_iyi_seçenek en_iyi_seçim en_iyisi en_iyi_şehir أفضل_خيار_هو أفضل_مدينة_هي
+    الخيار_الأفضل_هو सबसे_अच्छा_विकल्प
+    应该是 就是 是 それは"""
 )
 """Words with which a short answer begins."""
 
@@ -451,7 +454,7 @@ BEFORE_STATEMENTS: Final = _words(
     dat dus is en daarom
     że więc jest to i
     что значит поэтому это и
-    bu इसलिए तो فإن أن det"""
+    bu bence इसलिए तो فإن أن det"""
 )
 """Words before a statement of the author, as in *I believe that the answer is*."""
 

@@ -213,6 +213,8 @@ _OWN_SPEECH: Final = re.compile(
     r"(?<![^\W\d_])(?:i|we|ich|wir|je|nous|yo|io|eu|ik|я)\s(?:[^\W\d_']++\s){0,2}\Z|(?:我|我们|私は)\s?\Z",
     re.IGNORECASE,
 )
+_OWN_OPINION: Final = re.compile(r"(?<![自他她你您人们])我(?:们|個人|个人|依然|仍然|还是|也|始终|坚持|坚定地){0,2}认为")
+"""The author and a verb of opinion in Chinese, which elsewhere shows what somebody else thinks."""
 _ACCORDING: Final = re.compile(
     r"(?<![^\W\d_])(?:according to|laut|selon|según|secondo|volgens|według)\s(?!(?:the|this|these|our|my|der|dem"
     r"|den|la|le|el|il|het|de)\s"
@@ -275,7 +277,8 @@ _HEADINGS: Final = frozenset(
 )
 """Words before a colon that are no name."""
 _NO_DOUBT: Final = re.compile(
-    r"(?<![a-z])(?:(?:there(?: is|'s) )?no (?:doubt|question)|without (?:a |any )?doubt|not only)(?![a-z])",
+    r"(?<![a-z])(?:(?:there(?: is|'s) )?no (?:doubt|question)|without (?:a |any )?doubt|not only)(?![a-z])"
+    r"|不错|不錯|不仅|不僅|不但|不过(?!是)|不過(?!是)|不只|不光|不止|不论|不管",
     re.IGNORECASE,
 )
 _AT_LEAST: Final = re.compile(r"(?<![a-z])(?:at least|last but not least|not the least)(?![a-z])", re.IGNORECASE)
@@ -336,6 +339,8 @@ def contains(kind: str, text: str) -> bool:
         text = _IDIOM.sub("", text)
     if kind in {"rejection", "adverse"}:
         text = _AT_LEAST.sub("", text)
+    if kind == "report":
+        text = _OWN_OPINION.sub("", text)
     if kind in {"report", "hearsay"} and _ACCORDING.search(text) is not None:
         return True
     return _VETO[kind].search(text) is not None
