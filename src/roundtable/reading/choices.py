@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.reading.descriptions import is_described
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES
 from roundtable.reading.frames import framed_options, headed_options, referred_options
 from roundtable.reading.judgements import (
@@ -38,6 +39,7 @@ from roundtable.reading.phrases import (
     SHORT_LEADS,
     words_pattern,
 )
+from roundtable.reading.reservations import has_reservation
 from roundtable.reading.sites import (
     Site,
     boxes,
@@ -259,7 +261,13 @@ def read_choice(
     if len(named) > 1:
         return Reading(certainty="unread", rule="several", candidates=tuple(named))
     first = max(votes, key=lambda vote: (vote.rule in _STRONGEST, vote.start))
-    return Reading(certainty="certain", rule=first.rule, value=next(iter(named)), span=(first.start, first.end))
+    last = max(votes, key=lambda vote: vote.end)
+    return Reading(
+        certainty="likely" if has_reservation(text, (last.start, last.end), start, table) else "certain",
+        rule=first.rule,
+        value=next(iter(named)),
+        span=(first.start, first.end),
+    )
 
 
 def _whole(text: str, start: int, table: OptionTable, original: str) -> list[_Vote]:
@@ -604,6 +612,8 @@ def _begins_other(text: str, line: tuple[int, int], named: Named, table: OptionT
 def _is_retracted(text: str, named: Named, end: int, table: OptionTable) -> bool:
     """Check whether the line goes on to doubt its option, or to weigh other options alike."""
     if _is_taken_back(text, named, end, table) or _other_named(text, named, end, table):
+        return True
+    if is_described(text, (named.start, named.end)):
         return True
     if named.by != "both" and is_followed_by_rejection(text, named.end):
         return True
