@@ -39,7 +39,9 @@ from roundtable.reading.phrases import (
     SHORT_LEADS,
     words_pattern,
 )
+from roundtable.reading.proposals import inverted_options, proposed_options
 from roundtable.reading.reservations import has_reservation
+from roundtable.reading.short_forms import short_form
 from roundtable.reading.sites import (
     Site,
     boxes,
@@ -127,7 +129,8 @@ _ANSWER_ABOVE: Final = re.compile(
 )
 """A statement of the author that ends with a colon."""
 _NOT_THE_ANSWER: Final = re.compile(
-    r"[^\W\d_]'s\s|(?<![a-z])(?:runner-up|previous|exclude[ds]?|rule out|ruled out|worst|second)(?![a-z])",
+    r"[^\W\d_](?<!here)(?<!that)(?<!let)'s\s"
+    r"|(?<![a-z])(?:runner-up|previous|exclude[ds]?|rule out|ruled out|worst|second)(?![a-z])",
     re.IGNORECASE,
 )
 _BREAKS_OFF: Final = re.compile(r"[.!?]\s+(?:[^\W\d_]++[ ,]{1,2}){4,}[^\W\d_]++\s*\Z")
@@ -210,6 +213,14 @@ _CHATTY: Final = re.compile(
     re.IGNORECASE,
 )
 """What follows a word such as *Yes* or *Right* that only opens a conversation."""
+_HEADING: Final = re.compile(
+    r"\s*(?:#{1,6}\s*+|\*\*)[*_]*(?:my |our )?(?:perspective|position|view|opinion|stance|choice)[*_:]*\s*\n",
+    re.IGNORECASE,
+)
+_FOR_YOU: Final = re.compile(
+    r"\s(?:for your|(?:because of|due to|given|with) its)(?:\s[^\W\d_]+){1,3}\s*\Z", re.IGNORECASE
+)
+"""Words at the end of a sentence in which *your* and *its* name no other author."""
 _MOST_OTHER: Final = 240
 _MOST_DENIAL: Final = 16
 _MOST_CONTRAST: Final = 12
@@ -251,21 +262,24 @@ def read_choice(
         is_short: Whether the text is a part of a form that holds nothing but the answer.
     """
     table = option_table(options, labels)
-    votes = _whole(text, start, table, original) or [*_votes(text, start, table, has_synonyms=meaning is not None)]
+    votes = _whole(text, start, table, original)
+    if not votes and (named := short_form(text, start, table)) is not None:
+        votes = [_Vote(named.options, "conclusion", named.start, named.end)]
+    votes = votes or [*_votes(text, start, table, has_synonyms=meaning is not None)]
     if not votes and is_short:
         votes = _mentioned(text, start, table)
     votes = [vote for vote in votes if not is_answer_to_adverse(text, vote.start, start)]
-    named = dict.fromkeys(meaning[option] if meaning else option for vote in votes for option in vote.options)
-    if not named:
+    stated = dict.fromkeys(meaning[option] if meaning else option for vote in votes for option in vote.options)
+    if not stated:
         return Reading(certainty="unread", rule="none")
-    if len(named) > 1:
-        return Reading(certainty="unread", rule="several", candidates=tuple(named))
+    if len(stated) > 1:
+        return Reading(certainty="unread", rule="several", candidates=tuple(stated))
     first = max(votes, key=lambda vote: (vote.rule in _STRONGEST, vote.start))
     last = max(votes, key=lambda vote: vote.end)
     return Reading(
         certainty="likely" if has_reservation(text, (last.start, last.end), start, table) else "certain",
         rule=first.rule,
-        value=next(iter(named)),
+        value=next(iter(stated)),
         span=(first.start, first.end),
     )
 
@@ -353,10 +367,10 @@ def _votes(text: str, start: int, table: OptionTable, *, has_synonyms: bool) -> 
 
 def _apart(text: str, start: int, table: OptionTable) -> Iterator[_Vote]:
     """Yield the options that stand apart from the words that choose them."""
-    for named in framed_options(text, start, table):
+    for named in (*framed_options(text, start, table), *proposed_options(text, start, table)):
         if not _is_taken_back(text, named, sentence_end(text, named.end, len(text)), table):
             yield _Vote(named.options, "choose", named.start, named.end)
-    for named in referred_options(text, start, table):
+    for named in (*referred_options(text, start, table), *inverted_options(text, start, table)):
         yield _Vote(named.options, "conclusion", named.start, named.end)
     for options, begin, end in headed_options(text, start, table):
         yield _Vote(options, "conclusion", begin, end)
@@ -645,13 +659,14 @@ def _has_veto(sentence: str) -> bool:
 
 def _concluded(text: str, start: int, table: OptionTable, *, most: int) -> Iterator[_Vote]:
     """Yield the only option that the first or one of the last sentences affirms, if it is marked or concluded."""
-    first, last = opening_sentence(text, start), last_sentences(text, start, most)
+    heading = _HEADING.match(text, start)
+    first, last = opening_sentence(text, heading.end() if heading else start), last_sentences(text, start, most)
     if _BREAKS_OFF.search(text[-_MOST_SENTENCE:]):
         last = last[:1]  # what follows is missing
     for begin, end in dict.fromkeys((*last, first)):
         if end - begin > _MOST_SENTENCE or text[end : end + 1] in {"?", "？"}:
             continue
-        if any(contains(kind, text[begin:end]) for kind in ("condition", "hedge", "report")):
+        if any(contains(kind, _FOR_YOU.sub("", text[begin:end])) for kind in ("condition", "hedge", "report")):
             continue
         if quotes_others(text[begin:end]):
             continue

@@ -95,6 +95,7 @@ _OR_ELSE: Final = re.compile(
     re.IGNORECASE,
 )
 """What leaves another answer open, in the same sentence or the next one."""
+_LEANING: Final = re.compile(r"(?<![^\W\d_])leaning\stowards?\s(?:the\s)?[*_`\"'(]*\Z", re.IGNORECASE)
 _SO_IS: Final = re.compile(
     r"(?<![^\W\d_])(?:(?:so|as)\s(?:is|are|was|would be|will be|does|do|can|could|would)|just like|(?:as|like) is"
     r"|ebenso(?:\s(?:wie|ist))?|genauso(?:\s(?:wie|ist))?|tout comme|de même que|(?:al )?igual que|lo mismo que"
@@ -137,6 +138,12 @@ _CONSEQUENCE: Final = re.compile(
     re.IGNORECASE,
 )
 """What happens if advice is followed, which makes it a warning, as in *Choose Porto and you will pay*."""
+_PARALLEL: Final = re.compile(
+    r"(?<![^\W\d_])(?:for|für|pour|para|per|voor|dla)\s[^,;]{1,60}[,;]\s(?:(?:and|but|while|whereas)\s)?[*_`\"'(]*\Z",
+    re.IGNORECASE,
+)
+"""What joins an option for another purpose, as in *Porto for our budget, Lisbon for comfort*."""
+_FOR: Final = re.compile(rf"{_SIGNS}*+(?<=\s)(?:for|für|pour|para|per|voor|dla)\s", re.IGNORECASE)
 _MOST_SENTENCE: Final = 400
 
 
@@ -152,7 +159,7 @@ def has_reservation(text: str, span: tuple[int, int], start: int, table: OptionT
     end = _end_of_sentence(text, span[1])
     before = text[sentence_start(text, span[0], start) : span[0]]
     behind = text[span[1] : end]
-    if _SO_IS.search(before) or _OR_ELSE.match(text, span[1]):
+    if _LEANING.search(before) or _SO_IS.search(before) or _OR_ELSE.match(text, span[1]):
         return True
     if _IMPERATIVE_BEFORE.match(before.lstrip()) and _CONSEQUENCE.match(behind):
         return True
@@ -185,6 +192,8 @@ def _names_another(text: str, span: tuple[int, int], end: int, table: OptionTabl
         if not others:
             continue
         if any(_SO_IS.search(text[begin : named.start]) for named in others):
+            return True
+        if any(_PARALLEL.search(text[begin : named.start]) and _FOR.match(text, named.end) for named in others):
             return True
         if (also := _COULD_ALSO.search(text, begin, stop)) and others[-1].start >= also.end():
             return True
