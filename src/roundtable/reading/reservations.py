@@ -186,6 +186,8 @@ def _later_sentences(text: str, end: int) -> list[tuple[int, int]]:
 
 def _names_another(text: str, span: tuple[int, int], end: int, table: OptionTable) -> bool:
     """Check whether another option is called as good, in the rest of the sentence or in the next one."""
+    if not text[span[1] :].strip(" \n.*_`"):
+        return False
     chosen = {named.options for named in table.mentions(text, *span)}
     for begin, stop in ((span[1], end), (end + 1, _end_of_sentence(text, min(end + 1, len(text))))):
         others = [named for named in table.mentions(text, begin, stop) if named.options not in chosen]
