@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.reading.descriptions import is_described
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES
 from roundtable.reading.frames import framed_options, headed_options, referred_options
 from roundtable.reading.judgements import (
@@ -27,9 +28,9 @@ from roundtable.reading.judgements import (
 )
 from roundtable.reading.marks import marked_option
 from roundtable.reading.options import FACTORIAL, option_table, option_texts
+from roundtable.reading.other_options import APART, COMPARISON, MOST_OTHER, OPENING_END, other_named
 from roundtable.reading.phrases import (
     ARTICLES,
-    COMPARISONS,
     CONCLUDED_ENDINGS,
     CONTRASTS,
     JOINERS,
@@ -40,6 +41,9 @@ from roundtable.reading.phrases import (
     SHORT_LEADS,
     words_pattern,
 )
+from roundtable.reading.proposals import inverted_options, proposed_options
+from roundtable.reading.reservations import has_reservation
+from roundtable.reading.short_forms import short_form
 from roundtable.reading.sites import (
     Site,
     boxes,
@@ -80,17 +84,6 @@ _LEADS: Final = re.compile(
     rf"[\s*_`\"']*+(?:{words_pattern(LEADS)})(?:\s(?:{words_pattern(ARTICLES)}))?(?:\s(?:{words_pattern(LABEL_NOUNS)}))?\s*+",
     re.IGNORECASE,
 )
-_OPENING_END: Final = re.compile(
-    r"[\s*_`\"')\]}$]*+(?:[.:,;!\n–—(。।，：番号번]|-\s|\Z"
-    r"|[\u2600-\u2712\u2764\u2b50\U0001f300-\U0001f44d\U0001f450-\U0001f6aa]"
-    r"|(?:because|since|weil|parce que|car|porque|perché|omdat|ponieważ|потому)(?![^\W\d_])"
-    r"|(?:ftw|pls|please|for sure|all the way|any day|hands down|no contest|obviously|definitely|eindeutig"
-    r"|sin duda|sem dúvida)(?=[.,!]|\Z)"
-    r"|(?:it|them|this|that|es|sie|ihn)(?=[.!]|\Z)"
-    r"|(?:it|they|he|she|we|this|that)\s(?:is|are|was|were|does|do|did|has|have|can|will|should)(?:n't"
-    r"|\snot)?(?=[.!,;]|\Z))",
-    re.IGNORECASE,
-)
 _MARKED: Final = re.compile(r"\*\*[^*\n]{1,200}\*\*|\"[^\"\n]{1,200}\"|__[^_\n]{1,200}__")
 _MOST_MARKED: Final = 100
 _AFTERTHOUGHT: Final = re.compile(
@@ -129,7 +122,8 @@ _ANSWER_ABOVE: Final = re.compile(
 )
 """A statement of the author that ends with a colon."""
 _NOT_THE_ANSWER: Final = re.compile(
-    r"[^\W\d_]'s\s|(?<![a-z])(?:runner-up|previous|exclude[ds]?|rule out|ruled out|worst|second)(?![a-z])",
+    r"[^\W\d_](?<!here)(?<!that)(?<!let)'s\s"
+    r"|(?<![a-z])(?:runner-up|previous|exclude[ds]?|rule out|ruled out|worst|second)(?![a-z])",
     re.IGNORECASE,
 )
 _BREAKS_OFF: Final = re.compile(r"[.!?]\s+(?:[^\W\d_]++[ ,]{1,2}){4,}[^\W\d_]++\s*\Z")
@@ -147,8 +141,6 @@ _INSTEAD: Final = re.compile(r"ではなく|じゃなく|でなく|아니라|아
 _LAST_CLAUSE: Final = re.compile(rf"[,;:，；：]\s*|\s[-–—]\s|(?:{words_pattern(CONTRASTS)})", re.IGNORECASE)
 _NO_CLAUSE: Final = re.compile(rf"\s*(?:{words_pattern((*JOINERS, *REASONS))})", re.IGNORECASE)
 _CONCLUDED: Final = re.compile(rf"(?:{words_pattern(CONCLUDED_ENDINGS)})", re.IGNORECASE)
-_COMPARISON: Final = re.compile(rf"(?:{words_pattern(COMPARISONS)})", re.IGNORECASE)
-_APART: Final = re.compile(r"[,;:(–—，；：]|\s-\s")
 _HEAD: Final = re.compile(r"[\s*_`\"')\]]*?(?:(?P<sign>[:：]|\s[-\u2013\u2014]\s)|[*_ \t]*(?=\n))")
 """What follows an option that heads a judgement: a sign, or the end of the line."""
 _SENTENCE_GAP: Final = re.compile(r"[.!;。！；]\s*")
@@ -162,37 +154,12 @@ _ASIDE: Final = re.compile(
     re.IGNORECASE,
 )
 """What shows behind an option that it is not chosen: an example, a statement about it, an earlier choice."""
-_TOGETHER: Final = re.compile(
-    r"(?:[,\s](?<!compared\s)(?<!comparison\s)with|alongside|plus)\s[*_`\"']*\Z", re.IGNORECASE
-)
 _REJECTING: Final = re.compile(
     r"(?:no|nope|nein|non|nee|nie|нет|否|不|reject|rejected|against|oppose|disagree|decline|deny|ablehnen|dagegen|contre"
     r"|contra|don't .*|do not .*|not .*)[.!]?",
     re.IGNORECASE,
 )
 """An option that is chosen for reasons that sound adverse."""
-_CASE: Final = re.compile(
-    r"[\s*_`\"')\]]*+(?:(?:for|in|on|at|when|during|für|im|bei|pour|en|para|per|voor|dla|для)\s)",
-    re.IGNORECASE,
-)
-"""What follows an option that is chosen for one case alone."""
-_JOINS: Final = re.compile(rf"(?:[,;，、；]|{words_pattern(JOINERS)})[\s*_`\"']*\Z", re.IGNORECASE)
-_COMPANION: Final = re.compile(
-    r"(?:,\s(?:together |paired |combined |along )?(?:with|mit|avec|con|com|met|z|с)|(?<![a-z])(?:alongside|plus))"
-    r"(?:\s[^\W\d_]{1,4})?[\s*_`\"']*\Z",
-    re.IGNORECASE,
-)
-"""What joins a second option behind a purpose, as in *, with Redis*."""
-_ROLE: Final = re.compile(
-    r"[\s*_`\"')\]]*+(?:as|for|als|für|comme|pour|como|para|come|per|voor|jako|dla|как|для)\s", re.IGNORECASE
-)
-_YET: Final = re.compile(r"(?:but|yet|aber|jedoch|mais|pero|ma|mas|maar|ale|но|但)[\s*_`\"']*\Z", re.IGNORECASE)
-_PREFERRED: Final = re.compile(
-    r"[\s*_`\"')\]]*+(?:(?:over|above|before|ahead of|to (?:either|both)|more|even|first|instead|vor|über|noch|avant"
-    r"|plutôt|antes|sobre|prima|boven|przed)(?![^\W\d_])|[.!]|\Z)",
-    re.IGNORECASE,
-)
-"""What puts the option behind a *but* above the one before it."""
 _BUT_NOT: Final = re.compile(
     r"[\s*_`\"')\]]*+(?:for|in|on|at)\s[^.;!?]{1,60}?,?\sbut\s(?:not|never)\s(?:for\s)?(?:us|this|here|our|in)(?![a-z])",
     re.IGNORECASE,
@@ -212,7 +179,14 @@ _CHATTY: Final = re.compile(
     re.IGNORECASE,
 )
 """What follows a word such as *Yes* or *Right* that only opens a conversation."""
-_MOST_OTHER: Final = 240
+_HEADING: Final = re.compile(
+    r"\s*(?:#{1,6}\s*+|\*\*)[*_]*(?:my |our )?(?:perspective|position|view|opinion|stance|choice)[*_:]*\s*\n",
+    re.IGNORECASE,
+)
+_FOR_YOU: Final = re.compile(
+    r"\s(?:for your|(?:because of|due to|given|with) its)(?:\s[^\W\d_]+){1,3}\s*\Z", re.IGNORECASE
+)
+"""Words at the end of a sentence in which *your* and *its* name no other author."""
 _MOST_DENIAL: Final = 16
 _MOST_CONTRAST: Final = 12
 _MOST_CONTRAST_CHARS: Final = 80
@@ -253,17 +227,26 @@ def read_choice(
         is_short: Whether the text is a part of a form that holds nothing but the answer.
     """
     table = option_table(options, labels)
-    votes = _whole(text, start, table, original) or [*_votes(text, start, table, has_synonyms=meaning is not None)]
+    votes = _whole(text, start, table, original)
+    if not votes and (named := short_form(text, start, table)) is not None:
+        votes = [_Vote(named.options, "conclusion", named.start, named.end)]
+    votes = votes or [*_votes(text, start, table, has_synonyms=meaning is not None)]
     if not votes and is_short:
         votes = _mentioned(text, start, table)
     votes = [vote for vote in votes if not is_answer_to_adverse(text, vote.start, start)]
-    named = dict.fromkeys(meaning[option] if meaning else option for vote in votes for option in vote.options)
-    if not named:
+    stated = dict.fromkeys(meaning[option] if meaning else option for vote in votes for option in vote.options)
+    if not stated:
         return Reading(certainty="unread", rule="none")
-    if len(named) > 1:
-        return Reading(certainty="unread", rule="several", candidates=tuple(named))
+    if len(stated) > 1:
+        return Reading(certainty="unread", rule="several", candidates=tuple(stated))
     first = max(votes, key=lambda vote: (vote.rule in _STRONGEST, vote.start))
-    return Reading(certainty="certain", rule=first.rule, value=next(iter(named)), span=(first.start, first.end))
+    last = max(votes, key=lambda vote: vote.end)
+    return Reading(
+        certainty="likely" if has_reservation(text, (last.start, last.end), start, table) else "certain",
+        rule=first.rule,
+        value=next(iter(stated)),
+        span=(first.start, first.end),
+    )
 
 
 def _whole(text: str, start: int, table: OptionTable, original: str) -> list[_Vote]:
@@ -349,10 +332,10 @@ def _votes(text: str, start: int, table: OptionTable, *, has_synonyms: bool) -> 
 
 def _apart(text: str, start: int, table: OptionTable) -> Iterator[_Vote]:
     """Yield the options that stand apart from the words that choose them."""
-    for named in framed_options(text, start, table):
+    for named in (*framed_options(text, start, table), *proposed_options(text, start, table)):
         if not _is_taken_back(text, named, sentence_end(text, named.end, len(text)), table):
             yield _Vote(named.options, "choose", named.start, named.end)
-    for named in referred_options(text, start, table):
+    for named in (*referred_options(text, start, table), *inverted_options(text, start, table)):
         yield _Vote(named.options, "conclusion", named.start, named.end)
     for options, begin, end in headed_options(text, start, table):
         yield _Vote(options, "conclusion", begin, end)
@@ -373,7 +356,7 @@ def _at(site: Site, text: str, table: OptionTable) -> Iterator[_Vote]:
         return
     if site.rule == "choose" and is_only_topic(text, sentence_start(text, at, 0), named.start, named.end):
         return
-    other = _other_named(text, named, end, table)
+    other = other_named(text, named, end, table)
     yield _Vote((*named.options, *(other.options if other else ())), site.rule, named.start, named.end)
 
 
@@ -397,18 +380,16 @@ def _is_taken_back(text: str, named: Named, end: int, table: OptionTable) -> boo
         return True
     if last <= named.end:
         return False
-    behind = text[named.end : min(last, named.end + _MOST_OTHER)]
+    behind = text[named.end : min(last, named.end + MOST_OTHER)]
     if _is_denied(text, named, last, table) or is_rejected_behind(text[named.end : last]):
         return True
     if is_theirs(behind) or _BUT_NOT.match(behind) or _ASIDE.match(behind):
         return True
-    is_of_others = (
-        _APART.match(behind) and not is_judged_badly(behind, most=1) and table.mentions(text, named.end, last)
-    )
+    is_of_others = APART.match(behind) and not is_judged_badly(behind, most=1) and table.mentions(text, named.end, last)
     if is_judged_badly(behind) and not is_of_others and not _REJECTING.fullmatch(option_texts(named.options)[0]):
         return True
     alike = _ALIKE.search(behind)
-    if alike is not None and any(sign.search(behind, 0, alike.start()) for sign in (_COMPARISON, CONTRAST)):
+    if alike is not None and any(sign.search(behind, 0, alike.start()) for sign in (COMPARISON, CONTRAST)):
         return True
     last = min(last, named.end + _MOST_SENTENCE)
     reason = REASON.search(text, named.end, last)
@@ -427,59 +408,6 @@ def _is_denied(text: str, named: Named, last: int, table: OptionTable) -> bool:
         return True
     others = table.mentions(text, named.end, named.end + len(window[0]) if window else named.end)
     return contains("negation", behind) and not others
-
-
-def _other_named(text: str, named: Named, end: int, table: OptionTable) -> Named | None:
-    """Return another option that the clause behind an option names, unless it is only compared with it."""
-    end = min(end, sentence_end(text, named.end - (text[named.end - 1] == "."), len(text)), named.end + _MOST_OTHER)
-    if end <= named.end:
-        return None
-    reason = REASON.search(text, named.end, end)
-    stop = reason.start() if reason else end
-    for other in table.mentions(text, named.end, stop):
-        between = text[named.end : other.start]
-        if other.options == named.options:
-            continue
-        if _TOGETHER.search(between):
-            return other
-        if _COMPARISON.search(between):
-            third = [
-                one for one in table.mentions(text, other.end, end) if one.options not in {named.options, other.options}
-            ]
-            return third[0] if third else None
-        is_apart = _APART.search(between) is not None
-        if is_apart and other.by == "text" and contains("negation", _APART.split(between)[-1]):
-            continue
-        if not is_apart or other.by == "label" or _OPENING_END.match(text, other.end, stop):
-            return other
-    if (beside := _beside(text, named, end, table)) is not None:
-        return beside
-    return _parallel(text, named, end, table)
-
-
-def _beside(text: str, named: Named, end: int, table: OptionTable) -> Named | None:
-    """Return an option that a reason does not keep from being chosen too: *A for orders, with B as a cache*."""
-    last = named
-    for other in table.mentions(text, named.end, end):
-        between = text[last.end : other.start]
-        is_beside = _COMPANION.search(between) or (_JOINS.search(between) and _ROLE.match(text, other.end, end))
-        is_above = _YET.search(between) and _PREFERRED.match(text, other.end, end)
-        if other.options != named.options and (is_beside or is_above):
-            return other
-        last = other
-    return None
-
-
-def _parallel(text: str, named: Named, end: int, table: OptionTable) -> Named | None:
-    """Return an option that stands beside another for another case, as in *Lisbon in summer, Porto in winter*."""
-    case = _CASE.match(text, named.end, end)
-    if case is None:
-        return None
-    for other in table.mentions(text, case.end(), end):
-        is_joined = _JOINS.search(text, case.end(), other.start) is not None
-        if other.options != named.options and is_joined and _CASE.match(text, other.end, end):
-            return other
-    return None
 
 
 def _without_placeholder(text: str, at: int, end: int, table: OptionTable) -> int:
@@ -502,7 +430,7 @@ def _line_start(text: str, line: tuple[int, int], table: OptionTable) -> Named |
 
 
 def _ends_here(text: str, named: Named, end: int) -> bool:
-    return _OPENING_END.match(text, named.end, end) is not None
+    return OPENING_END.match(text, named.end, end) is not None
 
 
 def _opening(text: str, found: Sequence[tuple[int, int]], table: OptionTable) -> Iterator[_Vote]:
@@ -574,11 +502,7 @@ def _leads_to_label(before: str) -> bool:
 def _speaks_against(heading: str) -> bool:
     """Check whether the line above the last one speaks against what follows: *Runner-up:*, *Ada's choice:*."""
     plain = heading.rstrip(" *_`")
-    if (
-        _ANSWER_ABOVE.search(plain) is not None
-        or not plain.endswith((":", "?", "：", "？"))
-        or len(plain) > _MOST_OTHER
-    ):
+    if _ANSWER_ABOVE.search(plain) is not None or not plain.endswith((":", "?", "：", "？")) or len(plain) > MOST_OTHER:
         return False
     kinds = ("report", "others", "rejection", "mistake", "exception", "adverse", "doubt")
     return _NOT_THE_ANSWER.search(plain) is not None or any(contains(kind, plain) for kind in kinds)
@@ -609,9 +533,9 @@ def _begins_other(text: str, line: tuple[int, int], named: Named, table: OptionT
 
 def _is_retracted(text: str, named: Named, end: int, table: OptionTable) -> bool:
     """Check whether the line goes on to doubt its option, or to weigh other options alike."""
-    if _is_taken_back(text, named, end, table) or _other_named(text, named, end, table):
+    if _is_taken_back(text, named, end, table) or other_named(text, named, end, table):
         return True
-    if is_only_described(text, named.end, end):
+    if is_only_described(text, named.end, end) or is_described(text, (named.start, named.end)):
         return True
     if named.by != "both" and is_followed_by_rejection(text, named.end):
         return True
@@ -643,13 +567,14 @@ def _has_veto(sentence: str) -> bool:
 
 def _concluded(text: str, start: int, table: OptionTable, *, most: int) -> Iterator[_Vote]:
     """Yield the only option that the first or one of the last sentences affirms, if it is marked or concluded."""
-    first, last = opening_sentence(text, start), last_sentences(text, start, most)
+    heading = _HEADING.match(text, start)
+    first, last = opening_sentence(text, heading.end() if heading else start), last_sentences(text, start, most)
     if _BREAKS_OFF.search(text[-_MOST_SENTENCE:]):
         last = last[:1]  # what follows is missing
     for begin, end in dict.fromkeys((*last, first)):
         if end - begin > _MOST_SENTENCE or text[end : end + 1] in {"?", "？"}:
             continue
-        if any(contains(kind, text[begin:end]) for kind in ("condition", "hedge", "report")):
+        if any(contains(kind, _FOR_YOU.sub("", text[begin:end])) for kind in ("condition", "hedge", "report")):
             continue
         if quotes_others(text[begin:end]):
             continue
@@ -723,13 +648,13 @@ def _concludes(text: str, sentence: tuple[int, int], named: Named) -> bool:
     """Check whether an option follows a word that concludes, or *It's* at the beginning of the sentence."""
     before, behind = text[sentence[0] : named.start].rstrip("*_`\"'([ "), text[named.end : sentence[1]]
     clause = re.split(r"[,:;]\s", before)[-1]
-    if _LEADS.fullmatch(f"{clause} ") and (not behind.strip("*_`.!\"') ") or _OPENING_END.match(behind)):
+    if _LEADS.fullmatch(f"{clause} ") and (not behind.strip("*_`.!\"') ") or OPENING_END.match(behind)):
         return True
-    if named.by == "text" and named.end - named.start < 3 and not _OPENING_END.match(behind):
+    if named.by == "text" and named.end - named.start < 3 and not OPENING_END.match(behind):
         return False  # an option such as "a" may be any word
     rest = behind.lstrip(" *_`\"')]")
     is_praised = praise_behind(rest, 0, len(rest)) is not None or _CONCLUDED.match(rest) is not None
-    if not is_praised and not any(ending.match(rest) for ending in (_OPENING_END, REASON)):
+    if not is_praised and not any(ending.match(rest) for ending in (OPENING_END, REASON)):
         return False
     if len(behind.split()) > _MOST_BEHIND or contains("negation", behind) or contains("mistake", behind):
         return False

@@ -49,6 +49,7 @@ __all__ = [
     "is_followed_by_rejection",
     "is_judged_badly",
     "is_odd_note",
+    "is_praised_behind",
     "is_rejected_behind",
     "praise_behind",
     "standing_mentions",
@@ -147,6 +148,23 @@ _BEFORE_PRAISE: Final = CHOOSING - {"to", "alternative", "alternativa", "alterna
         "yo",
         "creo",
     ),
+    *("am", "are", "confident", "convinced", "sure", "certain"),
+    *(
+        "secondo",
+        "me",
+        "parere",
+        "mio",
+        "avis",
+        "mon",
+        "opinión",
+        "mi",
+        "opinião",
+        "minha",
+        "mening",
+        "mijn",
+        "volgens",
+    ),
+    *("mij", "zdaniem", "moim", "meiner", "meinung", "nach", "erachtens", "meines", "view", "opinion"),
     *("pienso", "io", "credo", "penso", "eu", "acho", "ik", "denk", "vind", "myślę", "że", "я", "считаю", "думаю"),
     *(word for phrase in CONCLUSIONS for word in phrase.split()),
 }
@@ -176,7 +194,7 @@ _PRAISED: Final = re.compile(
     r"|elección|scelta|opzione|risposta|escolha|opção|resposta|keuze|optie|antwoord|wybór|wyborem|odpowiedź|odpowiedzią"
     r"|выбор|ответ|вариант|seçenek|seçim|cevap|yanıt"
     r"|choose|pick|take|recommend|use|prefer|select|suggest|(?:go|vote|opt|reach) (?:with|for))(?![^\W\d_]))*+"
-    r"(?:\s(?:for|für|pour|para|per|voor|dla|для)\s(?:us|our|this|me|the|uns|unser[a-z]*|diese[a-z]*|nous|notre"
+    r"(?:\s(?:for|für|pour|para|per|voor|dla|для)\s(?:us|our|your|you|this|me|the|uns|unser[a-z]*|diese[a-z]*|nous|notre"
     r"|nosotros"
     r"|nuestr[a-z]+|noi|nostr[a-z]|nós|ons|onze)(?![^\W\d_])[^.,;!?\n]{0,60})?"
     r"(?:[\s*_`\"')\]]*+(?:[.,;:!\n(\u2013\u2014\u3002\uff0c\uff01]|\Z)|\s-\s|(?=[\u2e80-\uffef])|\s(?:हूँ|हूं|है)(?![^\W\d_])"
@@ -361,12 +379,25 @@ def is_called_best(text: str, named: Named, end: int) -> bool:
         return is_praised_without_verb(text, begin, named.start, named.end, end)
     if is_wide(text, praise.end() - 1):
         return not is_limited(before[sentence_start(before, len(before), 0) :]) and _begins_own_clause(before)
+    return is_praised_behind(text, named, end) and _begins_own_clause(before)
+
+
+def is_praised_behind(text: str, named: Named, end: int, *, verb: re.Pattern[str] = VERB_AFTER) -> bool:
+    """Check whether *is the best* and the like stand behind an option, whatever stands before it.
+
+    Args:
+        text: The folded text.
+        named: The option.
+        end: End of its sentence.
+        verb: What calls it the best.
+    """
+    praise = verb.match(text, named.end, end)
+    if praise is None:
+        return False
     stop = _PRAISED.match(text, praise.end(), end)
     if stop is None or _UNLESS.match(text, stop.end(), end):
         return False
-    if contains("mistake", text[praise.end() : stop.end()]):
-        return False  # "the right choice for the wrong job"
-    return _begins_own_clause(before)
+    return not contains("mistake", text[praise.end() : stop.end()])  # "the right choice for the wrong job"
 
 
 def praise_behind(text: str, at: int, end: int) -> re.Match[str] | None:
@@ -418,7 +449,8 @@ def _is_joined_before(text: str, named: Named, mentions: Sequence[Named]) -> boo
 def _begins_own_clause(before: str) -> bool:
     """Check that an option begins a clause of the author, unlike in *The claim that Porto is the best choice*."""
     sentence = before[sentence_start(before, len(before), 0) :]
-    if _LIMITED.match(sentence) is not None:
+    share = _SHARE.search(sentence)
+    if _LIMITED.match(sentence) is not None or (share is not None and float(share[1]) < _LIKELIER):
         return False
     sentence = _AGREED.sub("", sentence)
     cuts = [match.end() for match in _CLAUSE_START.finditer(sentence)]

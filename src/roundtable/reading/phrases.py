@@ -91,7 +91,7 @@ ANSWER_NOUNS: Final = _words(
     risposta scelta soluzione risultato opzione decisione conclusione proposta suggerimento giusta corretta
     resposta opção escolha solução resultado decisão conclusão sugestão proposta correta correto
     antwoord keuze oplossing resultaat conclusie voorstel
-    odpowiedź odpowiedzią wybór wynik rozwiązanie wniosek propozycja
+    odpowiedź odpowiedzią wybór wyborem wynik rozwiązanie wniosek propozycja
     ответ выбор вариант решение итог вывод предложение результат
     cevap cevabım yanıt yanıtım seçim seçimim sonuç önerim kararım oyum
     答案 选择 选项 结论 建议 答 答え 提案 回答 回答 正解 解答 結論 選択 정답 답 답변 결론 선택
@@ -112,8 +112,8 @@ ANSWER_NOUNS: Final = _words(
 ADJECTIVES: Final = _words(
     """final correct right best own true finale finaux correcte correct bonne juste correcta definitiva correto correta
     final certa
-    corretta giusta esatta definitiva richtige korrekte endgültige juiste poprawna prawidłowa ostateczna правильный
-    верный
+    corretta giusta esatta definitiva migliore ideale richtige korrekte endgültige juiste poprawna prawidłowa ostateczna
+    правильный верный
     окончательный правильная النهائي النهائية الصحيحة الصحيح सही अंतिम
     końcowa końcowy ostateczny"""
 )
@@ -152,7 +152,9 @@ CHOICE_VERBS: Final = _words(
     i_conclude_that_it_is my_vote_goes_to i_vote we_choose we_select go_with i'll_take i_cast_my_vote_for
     i_prefer i_support i'm_for i_am_for i_switch_to i_now_choose i_now_pick i_now_vote_for i'm_switching_to
     i_am_switching_to i'm_switching_my_answer_to i_switch_my_answer_to i'm_switching_my_vote_to i_switch_my_vote_to
-    i_change_my_answer_to i_change_my_vote_to i'm_changing_my_answer_to i'd_prefer i_would_prefer i'm_sticking_with
+    i_change_my_answer_to i_change_my_vote_to i'm_changing_my_answer_to i_am_changing_my_answer_to
+    i_am_changing_my_vote_to i'm_changing_my_vote_to i_stand_by i'm_leaning_towards i_am_leaning_towards
+    i'd_prefer i_would_prefer i'm_sticking_with
     i_am_sticking_with i_stand_by_my_choice_of i'm_in_favor_of i'm_in_favour_of
     i_am_in_favor_of i_am_in_favour_of we_should_use i'd_lean_towards i'd_lean_toward i_would_lean_towards
     ich_bevorzuge
@@ -263,6 +265,9 @@ VERB_ENDINGS: Final = _words(
     works_best works_for_me suits_me_best is_best_for_me is_best_for_us passt_mir_am_besten passt_es_mir_am_besten
     me_convient_le_mieux me_viene_mejor it_is would_be_my が一番良い が一番いい が最適 がベスト がおすすめ
     को_चुनूँगा को_चुनूंगा को_चुनूँगी को_चुनूंगी
+    is_the_ideal is_ideal is_the_perfect would_be_ideal would_be_the_ideal would_be_the_perfect
+    è_la_scelta_migliore è_la_scelta_giusta è_l'opzione_migliore è_la_soluzione_migliore è_la_città_migliore
+    to_najlepszy_wybór to_najlepsza_opcja jest_najlepszym_wyborem jest_najlepszą_opcją jest_najlepszy
     is_the_clear_winner is_the_winner is_the_clear_choice
     you_are_looking_for you're_looking_for you_want gets_my_support has_my_vote wins gana vince vence wint
     wygrywa побеждает bekommt_meine_stimme
@@ -433,7 +438,7 @@ NOUN_WORDS: Final = _words(
     il lo gli uno mia mio nostra corretta giusta migliore finale definitiva esatta unica
     o os as um uma minha meu nossa certa melhor definitiva
     het de een mijn onze juiste beste uiteindelijke correcte enige definitieve
-    moja mój nasza poprawna prawidłowa ostateczna najlepsza najlepszy najlepszą poprawną prawidłową właściwa
+    moja mój nasza najlepszym poprawna prawidłowa ostateczna najlepsza najlepszy najlepszą poprawną prawidłową właściwa
     мой моя наш правильный верный лучший окончательный итоговый правильная лучшая
     doğru benim bizim en_iyi nihai son
     सही अंतिम मेरा हमारा इसका सबसे_अच्छा الإجابة النهائية rätt mitt"""
@@ -452,7 +457,7 @@ BEFORE_STATEMENTS: Final = _words(
     che quindi dunque è e
     então logo é portanto
     dat dus is en daarom
-    że więc jest to i
+    że więc jest to i parere avviso
     что значит поэтому это и
     bu bence इसलिए तो فإن أن det"""
 )
@@ -701,7 +706,9 @@ IDIOMS: Final = _words(
 """Phrases that begin like a condition and are none."""
 
 SHORT_LEADS: Final = _words(
-    """without_doubt without_a_doubt ohne_zweifel zweifellos ganz_klar sans_hésiter sans_aucun_doute sans_doute_aucun
+    """on_second_thought on_second_thoughts on_reflection given_the_options given_these_options of_these_options
+    of_the_options output response assistant reply
+    without_doubt without_a_doubt ohne_zweifel zweifellos ganz_klar sans_hésiter sans_aucun_doute sans_doute_aucun
     sin_duda sin_dudarlo senza_dubbio sem_dúvida zonder_twijfel bez_wątpienia без_сомнения 毫无疑问 間違いなく
     easy simple sadly honestly frankly obviously clearly absolutely surely simply just of_course ergo definitely
     with_high_confidence

@@ -45,7 +45,7 @@ _REPLY: Final = re.compile(
 _THEIRS: Final = re.compile(r"\W*(?:the\s)?[^\W\d_]+'s\s[^\W\d_]+\W*", re.IGNORECASE)
 """Somebody else's answer with which nobody agrees, as in *Student's answer: A*."""
 _RETRACTION: Final = re.compile(
-    rf"(?:(?<=[.,;:!?()\u2014\u2013\u2026。，；！？])|(?<=\n)(?!\n)|(?<=\s-))[\s*_`\"'(#>]*+"
+    rf"(?:(?<=[.,;:!?()\u2014\u2013\u2026。，；！？])|(?<=\n)(?!\n)|(?<=\s-))[\s*_`\"'(#>]{{0,12}}+"
     rf"(?:(?:oh|hmm|hm|sorry|no|nein|non|ah|oops)[,.:]?\s)*(?:(?:{words_pattern(RETRACTIONS)})"
     rf"|(?:{words_pattern(RETRACTION_HEADS)})\s?[*_]*+[:,：，])",
     re.IGNORECASE,

@@ -218,7 +218,8 @@ _OWN_OPINION: Final = re.compile(r"(?<![自他她你您人们])我(?:们|個人|
 _ACCORDING: Final = re.compile(
     r"(?<![^\W\d_])(?:according to|laut|selon|según|secondo|volgens|według)\s(?!(?:the|this|these|our|my|der|dem"
     r"|den|la|le|el|il|het|de)\s"
-    r"(?!other|others|first|second|third|agent|previous|majority|anderen|autres|otros|altri))",
+    r"(?!other|others|first|second|third|agent|previous|majority|anderen|autres|otros|altri)"
+    r"|(?:me|mij|moi|mí|noi|nous)(?![^\W\d_]))",
     re.IGNORECASE,
 )
 """What somebody else says; what a table or a text says is not hearsay."""

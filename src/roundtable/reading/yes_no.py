@@ -189,7 +189,10 @@ _LEAD: Final = (
     r"|contrairement aux idées reçues|contrariamente a quanto si (?:crede|pensa)|al contrario de lo que se cree"
     r"|in my (?:humble |honest )?(?:opinion|view)|on balance|overall|all in all|personally|honestly"
     r"|all things considered|(?:there is |there's )?no doubt(?: about it)?|without (?:a |any )?doubt"
-    r"|i(?:'d| would)? say|i (?:think|believe)|it(?:'s| is) an?|that(?:'s| is) an?"
+    r"|i(?:'d| would)? (?:have to )?say|indeed|i agree|agreed"
+    r"|(?:generally|in general|usually|mostly|im allgemeinen|generell|en général|en general|in generale|em geral"
+    r"|in het algemeen|na ogół)(?=[,\s]{1,2}[^\W\d_]{1,6}[\s*_`\"'.!]*+\Z)|i (?:think|believe)|it(?:'s| is) an?"
+    r"|that(?:'s| is) an?"
     r"|meiner meinung nach|meines erachtens|insgesamt|unterm strich"
     r"|ich sage|ohne zweifel|à mon avis|je dis|sans aucun doute|dans l'ensemble|en mi opinión|digo"
     r"|sin duda|a mio parere|secondo me|dico"
@@ -242,6 +245,8 @@ _PLAIN: Final = re.compile(
     re.IGNORECASE,
 )
 """A yes or no in other words, or with its reason directly behind."""
+_LETTER: Final = re.compile(r"[\s*_`\"'(\[]*+(?:(?P<yes>[Yy])|[Nn])[\s*_`\"')\].!]*+")
+"""Y or N, as a whole text."""
 _NUMBERED: Final = re.compile(r"[\s*_]*+(?:no|nr|nº)\.\s?[0-9]", re.IGNORECASE)
 
 
@@ -298,6 +303,9 @@ def read_yes_no(text: str, start: int, original: str) -> Reading:
         return Reading(certainty="unread", rule="several", candidates=("yes", "no"))
     if _NUMBERED.match(text, start):
         return Reading(certainty="unread", rule="none")
+    if (letter := _LETTER.fullmatch(text, start)) is not None:
+        value = "yes" if letter["yes"] else "no"
+        return Reading(certainty="certain", rule="option", value=value, span=letter.span(0))
     reading = read_choice(text, start, tuple(_MEANING), (), original, meaning=_MEANING)
     if reading.rule == "opening" and reading.span is not None:
         led_to: Literal["YES", "NO"] = "YES" if reading.value == "yes" else "NO"
