@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable.reading.descriptions import is_described
+from roundtable.reading.descriptions import is_described, is_subject_without_praise
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES
 from roundtable.reading.frames import framed_options, headed_options, referred_options
 from roundtable.reading.judgements import (
@@ -164,7 +164,9 @@ _BUT_NOT: Final = re.compile(
     r"[\s*_`\"')\]]*+(?:for|in|on|at)\s[^.;!?]{1,60}?,?\sbut\s(?:not|never)\s(?:for\s)?(?:us|this|here|our|in)(?![a-z])",
     re.IGNORECASE,
 )
-_CROSSED: Final = re.compile(r"[\u274c\u2717\u2718\u2716\U0001f44e\U0001f6ab\u26d4]")
+_CROSS: Final = r"[\u274c\u2717\u2718\u2716\U0001f44e\U0001f6ab\u26d4\u2610]"
+_CROSSED: Final = re.compile(rf"{_CROSS}|\[\s?\]")
+_CROSSED_BEHIND: Final = re.compile(rf"[ \t*_`\"':(\[–—-]*+(?:{_CROSS}|(?<=[(\[])n[)\]])", re.IGNORECASE)
 """Marks against an option."""
 _UNFINISHED: Final = frozenset(",、，:：;；")
 """Signs at the end of a text that breaks off."""
@@ -258,7 +260,7 @@ def _whole(text: str, start: int, table: OptionTable, original: str) -> list[_Vo
         end -= 1
     if end - begin > _MOST_WHOLE:
         return []
-    if _CROSSED.search(text, begin, end):
+    if _CROSSED.search(text, begin, end) and not any(map(_CROSSED.search, table.options)):
         return []
     spellings = [original[start:], original[begin:end], text[begin:end], cleaned(original[begin:end])]
     if FACTORIAL.search(text, begin, end):
@@ -373,6 +375,8 @@ def _is_taken_back(text: str, named: Named, end: int, table: OptionTable) -> boo
     """Check whether another option is joined, or the choice is denied, depends on something, or is a question."""
     is_factorial = FACTORIAL.search(text, named.start, named.end + 1) and not named.options[0].endswith("!")
     if is_factorial or table.is_joined(text, named.end, end) or _OR_ELSE.match(text, named.end, end):
+        return True
+    if _CROSSED_BEHIND.match(text, named.end):
         return True
     is_ended = named.by == "label" and text[named.end - 1] == "."
     last = sentence_end(text, named.end - is_ended, len(text))
@@ -694,6 +698,7 @@ def _marked(
         if begin <= named.start <= begin + 4
         and named.end <= end
         and not text[named.end : end].strip("*\"'_.) (" + named.by)
+        and not is_subject_without_praise(text, end, sentence[1])
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from roundtable.reading.phrases import VERB_ENDINGS, words_pattern
 from roundtable.reading.sites import contains
 
-__all__ = ["is_described"]
+__all__ = ["is_described", "is_subject_without_praise"]
 
 _SIGN: Final = re.compile(r"[\s*_`\"')\]]*+(?P<sign>[:：,，(\u2013\u2014]|-{1,2}\s)[\s*_`\"'(]*+")
 _SIDE: Final = re.compile(
@@ -147,6 +147,20 @@ def is_described(text: str, span: tuple[int, int]) -> bool:
         return True
     phrase = _NOUN_PHRASE.match(behind, sign.end()) or _WITH_ARTICLE_INSIDE.match(behind, sign.end())
     return phrase is not None and _describes(phrase, sign["sign"])
+
+
+def is_subject_without_praise(text: str, at: int, end: int) -> bool:
+    """Check whether the rest of a sentence says something about an option that does not praise it.
+
+    So does *would be expensive* behind *I think Porto*, which states no choice.
+
+    Args:
+        text: The folded text.
+        at: Where the rest begins.
+        end: End of the sentence.
+    """
+    rest = text[at : min(end, at + _MOST_LOOKED_AT)].lstrip(" *_`\"')")
+    return _VERB.match(rest) is not None and _APPROVING.search(rest) is None
 
 
 def _describes(phrase: re.Match[str], sign: str) -> bool:

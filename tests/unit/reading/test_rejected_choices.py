@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roundtable.parsing import read_reply
 from roundtable.reading import Asked, read_answer
 
 CITIES = Asked("choice", ("A) Lisbon", "B) Porto", "C) Faro"))
@@ -241,3 +242,34 @@ def test_a_choice_inside_markup_or_behind_an_adverb_is_read(text: str) -> None:
 )
 def test_an_adverb_before_an_option_chooses_nothing_by_itself(text: str) -> None:
     assert read_answer(text, CITIES).certainty != "certain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Lisbon: ❌", "Lisbon (❌)", "Lisbon ✗", "Lisbon - 👎", "❌ Lisbon", "[ ] Lisbon", "☐ Lisbon", "Lisbon (N)",
+     "My answer: Lisbon 🚫"],
+)  # fmt: skip
+def test_an_option_with_a_sign_of_refusal_is_not_chosen(text: str) -> None:
+    assert read_reply(text, Asked("choice", ("Lisbon", "Porto"))).certainty == "unread"
+
+
+@pytest.mark.parametrize("text", ["❌ Reject", "Reject", '{"choice": "❌ Reject"}'])
+def test_a_sign_that_is_part_of_an_option_refuses_nothing(text: str) -> None:
+    reading = read_reply(text, Asked("choice", ("✅ Accept", "❌ Reject")))
+    assert (reading.value, reading.certainty) == ("❌ Reject", "certain")
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("I think **Lisbon** would be expensive.", None),
+        ("I fear **Lisbon** is far away.", None),
+        ("I believe **Lisbon** will cost too much.", None),
+        ("Ich denke, **Lisbon** ist teuer.", None),
+        ("I think **Porto** would be a great choice.", "Porto"),
+        ("I believe **Porto** offers the best value.", "Porto"),
+        ("So **Porto** it is!", "Porto"),
+    ],
+)
+def test_bold_chooses_an_option_unless_the_sentence_only_says_something_about_it(text: str, chosen: str | None) -> None:
+    assert read_reply(text, Asked("choice", ("Lisbon", "Porto", "Faro"))).value == chosen
