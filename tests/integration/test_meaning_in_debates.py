@@ -496,11 +496,12 @@ async def test_nothing_is_recommended_that_was_not_decided_or_may_come_from_hear
     assert alone.response.decision.consensus_level == "unknown"
 
 
-async def test_a_stance_that_is_ignored_is_no_conflict() -> None:
+async def test_a_stance_against_its_own_answer_is_unread_and_shown_beside_the_others() -> None:
     replies = {"ada": named("No", stance="YES", confidence=0.8), "bo": named("No", stance="NO", confidence=0.8)}
     result = await debated(by_agent(**replies), "ada", "bo")
+    assert [response.is_unread for response in result.rounds[0].responses] == [True, False]
     assert result.response is not None
-    assert result.response.evidence.conflicts == ()
+    assert [conflict.issue for conflict in result.response.evidence.conflicts] == ["Stance"]
 
 
 @pytest.mark.parametrize("confidence", [0.0, 0.9])

@@ -77,7 +77,7 @@ _APPROVING: Final = re.compile(
     r"|fantastic"
     r"|amazing|brilliant|affordable|most|more|fewer|less|lower|lowest|shorter|shortest|higher|highest|closer|closest"
     r"|nearer"
-    r"|nearest|low|direct|short|quick|mild|winning|no-brainer|must|sure|true|proven|reliable|vibrant|ultimate"
+    r"|nearest|near|close|low|direct|short|quick|mild|winning|no-brainer|must|sure|true|proven|reliable|vibrant|ultimate"
     r"|champion|answer|solution"
     r"|beste[nrs]?|bessere[nrs]?|gute[nrs]?|richtige[nrs]?|ideale[nrs]?|perfekte[nrs]?|klare[nrs]?|schöne[nrs]?"
     r"|günstigste[nrs]?"

@@ -29,6 +29,9 @@ _FIRM: Final = re.compile(
     r"|danke(?:\s(?:schön|sehr))?|vielen dank|merci(?:\sbeaucoup)?|(?:muchas\s)?gracias|(?:mille\s)?grazie"
     r"|(?:muito\s)?obrigad[oa]|bedankt|dank je(?:\swel)?|dziękuję|спасибо|teşekkürler|谢谢"
     r"|ありがとう(?:ございます)?|감사합니다"
+    r"|i(?:'d| would)? (?:think|believe|reckon|say)(?:\sso)?|(?:denke|glaube|meine) ich|ich (?:denke|glaube)"
+    r"|je (?:crois|pense)|creo(?: yo)?|pienso|credo|penso|(?:eu )?acho|creio|(?:denk|geloof) ik"
+    r"|(?:tak )?(?:myślę|sądzę)|(?:я )?думаю|sanırım|我想|我觉得"
     r"|no doubt|without (?:a )?doubt|for sure|ohne zweifel|sans (?:aucun )?doute|sin duda|senza dubbio|sem dúvida"
     r"|zonder twijfel|bez wątpienia|без сомнения"
     r")(?![^\W\d_])[\s*_`\"'.!)。]*\Z",
@@ -36,15 +39,15 @@ _FIRM: Final = re.compile(
 )
 _DOUBTFUL: Final = re.compile(
     rf"(?:{_LEAD}|\s)\s*+(?:(?:or so|but|at least|aber|mais|pero|ma|mas|maar|ale|но)\s)?(?:"
-    r"i(?:'d| would)? (?:think|guess|suppose|believe|assume|reckon|say)(?:\sso)?|i hope|if i(?:'m| am) not mistaken"
+    r"i(?:'d| would)? (?:guess|suppose|assume)(?:\sso)?|i hope|if i(?:'m| am) not mistaken"
     r"|probably|perhaps|maybe|possibly|presumably|most likely"
     r"|(?:i'm|i am) (?:not|fairly|pretty|quite|rather|somewhat|almost|reasonably)\s(?:[^\W\d_]{1,12}\s)?"
     r"(?:sure|certain|confident|positive)"
-    r"|(?:denke|glaube|meine|vermute|schätze) ich|ich (?:denke|glaube|vermute|schätze)|vermutlich|wahrscheinlich"
-    r"|vielleicht|je (?:crois|pense|suppose)|il me semble|peut-être|probablement|creo(?: yo)?|pienso|supongo|quizás?"
-    r"|probablemente|credo|penso|suppongo|forse|probabilmente|(?:eu )?acho|creio|suponho|talvez|provavelmente"
-    r"|(?:denk|geloof|vermoed) ik|misschien|waarschijnlijk|(?:tak )?(?:myślę|sądzę)|chyba|prawdopodobnie|я думаю|думаю"
-    r"|наверное|кажется|возможно|sanırım|galiba|belki|我想|我觉得|我猜|大概|也许|可能|たぶん|おそらく|아마(?:도)?"
+    r"|(?:vermute|schätze) ich|ich (?:vermute|schätze)|vermutlich|wahrscheinlich"
+    r"|vielleicht|je suppose|il me semble|peut-être|probablement|supongo|quizás?"
+    r"|probablemente|suppongo|forse|probabilmente|suponho|talvez|provavelmente"
+    r"|vermoed ik|misschien|waarschijnlijk|chyba|prawdopodobnie"
+    r"|наверное|кажется|возможно|galiba|belki|我猜|大概|也许|可能|たぶん|おそらく|아마(?:도)?"
     r")[\s*_`\"'.!)。]*\Z",
     re.IGNORECASE,
 )
@@ -72,7 +75,7 @@ def remark_start(text: str, begin: int, end: int) -> int:
 
 
 def shows_doubt(text: str, at: int, end: int) -> bool:
-    """Check whether a remark behind an answer says that its author only thinks so.
+    """Check whether a remark behind an answer says that its author only supposes so; *I think* is no doubt.
 
     Args:
         text: The folded text.
@@ -80,7 +83,7 @@ def shows_doubt(text: str, at: int, end: int) -> bool:
         end: End of the sentence.
 
     Example:
-        >>> shows_doubt("42, I think", 2, 11), shows_doubt("42, I'm sure", 2, 12)
+        >>> shows_doubt("42, I guess", 2, 11), shows_doubt("42, I think", 2, 11)
         (True, False)
     """
     return _DOUBTFUL.match(text[at : min(end, at + _MOST_CHARS)]) is not None

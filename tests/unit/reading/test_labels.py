@@ -112,6 +112,11 @@ def test_bold_words_without_a_colon_are_the_answer(text: str, value: str) -> Non
         ("答案是42，谢谢。", "42"),
         ("42, thank you!", "42"),
         ("Canberra, I'm sure.", "Canberra"),
+        ("My answer is 42, I think.", "42"),
+        ("42, I think.", "42"),
+        ("Die Antwort ist 42, denke ich.", "42"),
+        ("La réponse est 42, je crois.", "42"),
+        ("La respuesta es 42, creo.", "42"),
     ],
 )
 def test_a_remark_behind_the_answer_is_no_part_of_it(text: str, value: str) -> None:
@@ -122,15 +127,11 @@ def test_a_remark_behind_the_answer_is_no_part_of_it(text: str, value: str) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "My answer is 42, I think.",
         "The answer is 42, I'm not entirely sure.",
         "The answer is 42, probably.",
         "The answer is 42, but I'm not sure.",
-        "Die Antwort ist 42, denke ich.",
-        "La réponse est 42, je crois.",
-        "La respuesta es 42, creo.",
         "Ответ 42, наверное.",
-        "42, I think.",
+        "42, I guess.",
         "Canberra I guess",
     ],
 )
