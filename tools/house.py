@@ -3,6 +3,7 @@
 - A source file has at most 800 lines, a function at most 60 lines of code (its docstring not counted).
 - A silenced check names its code and gives its reason, on the line above or beside it.
 - A name that another module of the library imports stands in its module's `__all__`.
+- The facade, the engine and the fronts never ask whether something is a built-in part: plugins have the same rights.
 - No test mocks; doubles are real implementations.
 - No file names a path of one machine, a package registry, or work that is left for later.
 """
@@ -21,6 +22,21 @@ FUNCTION_LINES = 60
 CIRCLE_MODULES = 3
 PACKAGE = "roundtable"
 LARGEST = 400_000
+
+PARTS = frozenset({"agents", "analysis", "exits", "gateway", "modes", "providers", "report", "storage", "tools"})
+"""Packages whose classes are built-in parts."""
+USERS_OF_PARTS = frozenset({
+    "api", "auth", "bench", "cli", "client", "compat", "engine", "fleet", "mcp", "record", "results", "server"
+})  # fmt: skip
+"""Packages that use built-in parts and those of plugins in the same way."""
+NOT_BUILT_IN = frozenset({
+    # Base classes, protocols and wrappers that plugins inherit from or have inside.
+    "AnalyzerChain", "AskingMeter", "AskingToolkit", "BaseAgent", "BaseModeStrategy", "DebateAnalyzerFactory", "Exit",
+    "RoleBasedModeStrategy", "WrappedMode",
+    # Values that callers create.
+    "Cassette", "DefaultAgentToolkit", "FunctionTool",
+})  # fmt: skip
+"""Classes of these packages about which anybody may ask."""
 
 # Put together from pieces, so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile("(?<![\\w.])/" + "(?:work|farm|root)/[\\w.]" + "|/" + "tmp/\\w")
@@ -125,6 +141,25 @@ def phrases(path: Path, text: str) -> Iterator[str]:
     for number, line in enumerate(text.splitlines(), 1):
         if found := TWISTED.search(line):
             yield f"{path}:{number}: say it plainly instead of {found[0]!r}: {line.strip()[:90]}"
+
+
+def back_doors(path: Path, text: str) -> Iterator[str]:
+    """Find questions whether something is a built-in part, which the parts of plugins would answer with no."""
+    if len(path.parts) < 4 or path.parts[2] not in USERS_OF_PARTS:
+        return
+    tree = ast.parse(text)
+    parts = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE
+        for alias in node.names
+        if (node.module or "").split(".")[1:2] and (node.module or "").split(".")[1] in PARTS
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"isinstance", "issubclass"}:
+            asked = {name.id for name in ast.walk(node.args[-1]) if isinstance(name, ast.Name)}
+            for name in sorted(asked & parts - NOT_BUILT_IN):
+                yield f"{path}:{node.lineno}: asks for the built-in {name}; let the part declare what is needed"
 
 
 def mocks(path: Path, text: str) -> Iterator[str]:
@@ -242,6 +277,7 @@ def findings(root: Path) -> Iterator[str]:
         if path.suffix == ".py" and path.parts[0] == "src":
             yield from sizes(path, text)
             yield from silencers(path, text)
+            yield from back_doors(path, text)
     yield from exports(root)
     yield from circles(root)
 

@@ -114,6 +114,14 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
             "docs/how-to/planted.md:3: say it plainly instead of",
         ),
         (
+            "a question for a built-in part",
+            {
+                "src/roundtable/api/planted_door.py": '"""Planted."""\n\nfrom roundtable.modes import OxfordMode\n\n\n'
+                'def planted(mode: object) -> bool:\n    """Check."""\n    return isinstance(mode, OxfordMode)\n'
+            },
+            "src/roundtable/api/planted_door.py:8: asks for the built-in OxfordMode",
+        ),
+        (
             "a docstring that does not say what is done",
             {"tests/planted_give.py": f'"""{"Giv" + "e"} nothing."""\n'},
             "begins with Give",

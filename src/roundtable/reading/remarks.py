@@ -75,7 +75,7 @@ def remark_start(text: str, begin: int, end: int) -> int:
 
 
 def shows_doubt(text: str, at: int, end: int) -> bool:
-    """Check whether a remark behind an answer says that its author only supposes so; *I think* is no doubt.
+    """Check whether a remark behind an answer says that its author only supposes so; *I think* does not count.
 
     Args:
         text: The folded text.
