@@ -37,6 +37,7 @@ def fields_in(text: str) -> JsonObject | None:
         pytest.param('{"position": "Yes",}', id="trailing comma"),
         pytest.param("{'position': 'Yes'}", id="single quotes"),
         pytest.param("{\u201cposition\u201d: \u201cYes\u201d}", id="typographic quotes"),
+        pytest.param("{\u201cposition\u201d \u201cYes\u201d}", id="typographic quotes without a colon"),
         pytest.param('{position: "Yes"}', id="bare name"),
         pytest.param('{"position": "Yes" // sure\n}', id="comment"),
         pytest.param("{'position': 'No'} then {'position': 'Yes'}", id="two answers with slips"),

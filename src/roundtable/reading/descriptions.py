@@ -58,6 +58,7 @@ _VERB: Final = re.compile(
     r"(?<![^\W\d_])(?:is|are|was|were|has|have|had|can|could|will|would|does|do|did|offers?|gives?|makes?|costs?|lies"
     r"|means?"
     r"|needs?|allows?|works?|looks?|seems?|keeps?|saves?|helps?|stays?|remains?|goes|go|runs?|fits?|suits?|wins?|takes?"
+    r"|says?|shows?|suggests?|tells?|proves?|points?|agrees?|indicates?|supports?|confirms?|favou?rs?"
     r"|beats?|matters?|matches|likes?|wants?|prefers?|knows?|should|must|may|'s|isn't|aren't"
     r"|ist|sind|war|waren|hat|haben|kann|können|wird|werden|liegt|bietet|bieten|kostet|kosten"
     r"|est|sont|était|ont|peut|offre|offrent|coûte|coûtent|es|son(?=\s[^\W\d_]+s)|era|tiene|tienen|puede|ofrece|ofrecen|cuesta"
