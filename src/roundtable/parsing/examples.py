@@ -30,10 +30,13 @@ _ANNOUNCED: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that announce an example, in the line before an object."""
+_TEMPLATE_NOUN: Final = (
+    r"(?:format|template|schema|structure|skeleton|form|vorlage|modèle|plantilla|modello|modelo|sjabloon|szablon|шаблон"
+    r"|формат|格式|模板|形式|형식)"
+)
 _TEMPLATE: Final = re.compile(
     r"[\s>*_#-]*+(?:here(?: is|'s)\s)?(?:the\s|an?\s)?(?:(?:required|requested|expected|json|output|answer|response"
-    r"|following)\s){0,3}(?:format|template|schema|structure|skeleton|form|vorlage|modèle|plantilla|modello|modelo"
-    r"|sjabloon|szablon|шаблон|формат|格式|模板|形式|형식)(?![^\W\d_])",
+    rf"|following)\s){{0,3}}{_TEMPLATE_NOUN}(?![^\W\d_])",
     re.IGNORECASE,
 )
 """Words that announce the form, which may be filled in or not."""
@@ -43,6 +46,11 @@ _OWN: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that make what follows the author's own answer."""
+_HINT: Final = re.compile(
+    rf"{_EXAMPLE}|\s(?:look|be|read|appear|ressembler|verse|ser|essere)(?![a-z])|antwort|{_TEMPLATE_NOUN}",
+    re.IGNORECASE,
+)
+"""Something that each announcement of an example has."""
 _SENTENCE: Final = re.compile(r"[.!?]\s+(?=[A-Z])")
 _TEXT: Final = re.compile(r":\s?\"(?P<text>[^\"\n]{0,40})\"")
 _MOST_LEAD: Final = 200
@@ -62,22 +70,26 @@ def without_examples(text: str) -> str:
         >>> without_examples('Here is my answer as an example of brevity: {"choice": "B"}').count("B")
         1
     """
-    if "{" not in text:
+    if "{" not in text or _HINT.search(text) is None:
         return text
     spans, tail = outermost(text[:MAX_CHARS])
     for start, end in [*spans, *([tail.span] if tail is not None else [])]:
-        before = text[max(0, start - _MOST_LEAD) : start].rstrip(_AROUND).removesuffix("json").rstrip(_AROUND)
-        lead = _SENTENCE.split(before.rpartition("\n")[2])[-1].rstrip(" *_")
-        is_direct = lead.endswith((":", "\uff1a")) or "\n" not in text[max(0, start - _MOST_LEAD) + len(before) : start]
-        if is_direct and not lead.endswith((".", "!", "。")) and _is_announced(lead, text[start:end]):
+        lead = _lead_of(text, start)
+        if lead and _is_announced(lead, text[start:end]):
             text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
 
 
+def _lead_of(text: str, start: int) -> str:
+    """Return the line directly before an object if it may announce an example; else an empty text."""
+    before = text[max(0, start - _MOST_LEAD) : start].rstrip(_AROUND).removesuffix("json").rstrip(_AROUND)
+    lead = _SENTENCE.split(before.rpartition("\n")[2])[-1].rstrip(" *_")
+    is_direct = lead.endswith((":", "\uff1a")) or "\n" not in text[max(0, start - _MOST_LEAD) + len(before) : start]
+    if not lead or not is_direct or lead.endswith((".", "!", "。")) or _OWN.search(lead) is not None:
+        return ""
+    return lead if _ANNOUNCED.match(lead) is not None or _TEMPLATE.match(lead) is not None else ""
+
+
 def _is_announced(lead: str, shown: str) -> bool:
-    """Check whether a line announces the object behind it as an example, or as a form that isn't filled in."""
-    if _OWN.search(lead) is not None:
-        return False
-    if _ANNOUNCED.match(lead) is not None:
-        return True
-    return _TEMPLATE.match(lead) is not None and any(says_nothing(text["text"]) for text in _TEXT.finditer(shown))
+    """Check whether a line of `_lead_of` announces an example, or a form that isn't filled in."""
+    return _ANNOUNCED.match(lead) is not None or any(says_nothing(text["text"]) for text in _TEXT.finditer(shown))

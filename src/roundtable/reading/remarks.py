@@ -51,6 +51,7 @@ _DOUBTFUL: Final = re.compile(
     r")[\s*_`\"'.!)。]*\Z",
     re.IGNORECASE,
 )
+_WIDE_LEAD: Final = re.compile("[,;，；、—…]")
 _MOST_CHARS: Final = 60
 """Most characters of a remark."""
 
@@ -67,6 +68,8 @@ def remark_start(text: str, begin: int, end: int) -> int:
         >>> remark_start("42, with confidence 0.9", 0, 23), remark_start("42, I think", 0, 11), remark_start("42", 0, 2)
         (2, 2, 2)
     """
+    if len(text[begin:end].split(maxsplit=1)) < 2 and not _WIDE_LEAD.search(text, begin, end):
+        return end  # one word
     for pattern in (_FIRM, _DOUBTFUL):
         found = pattern.search(text[begin:end], max(1, end - begin - _MOST_CHARS))
         if found is not None:
