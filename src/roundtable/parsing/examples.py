@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from roundtable.parsing.json_in_text import MAX_CHARS, outermost
@@ -46,13 +47,10 @@ _OWN: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that make what follows the author's own answer."""
-_HINT: Final = re.compile(
-    rf"{_EXAMPLE}|\s(?:look|be|read|appear|ressembler|verse|ser|essere)(?![a-z])|antwort|{_TEMPLATE_NOUN}",
-    re.IGNORECASE,
-)
-"""Something that each announcement of an example has."""
 _SENTENCE: Final = re.compile(r"[.!?]\s+(?=[A-Z])")
 _TEXT: Final = re.compile(r":\s?\"(?P<text>[^\"\n]{0,40})\"")
+_BRACE: Final = re.compile(r"\{")
+_MOST_BRACES: Final = 20
 _MOST_LEAD: Final = 200
 _AROUND: Final = " \t\r\n`~\"'"
 
@@ -70,8 +68,9 @@ def without_examples(text: str) -> str:
         >>> without_examples('Here is my answer as an example of brevity: {"choice": "B"}').count("B")
         1
     """
-    if "{" not in text or _HINT.search(text) is None:
-        return text
+    braces = [brace.start() for brace in islice(_BRACE.finditer(text), _MOST_BRACES)]
+    if len(braces) < _MOST_BRACES and not any(_lead_of(text, brace) for brace in braces):
+        return text  # as nearly all do, and finding where objects end takes long
     spans, tail = outermost(text[:MAX_CHARS])
     for start, end in [*spans, *([tail.span] if tail is not None else [])]:
         lead = _lead_of(text, start)

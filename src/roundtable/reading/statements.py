@@ -47,6 +47,7 @@ _JUDGED: Final = re.compile(
 )
 """Subjects of a judgement: with another one, the same name would be another answer."""
 _KINDS: Final = ("adverse", "rejection", "mistake", "doubt", "others", "hearsay", "hedge", "condition")
+_UNSURE: Final = ("hedge", "condition", "rejection", "others", "hearsay")
 _IS_THE: Final = re.compile(
     rf"\s*{_NAME}\s(?:is|was|ist|war|est|était|es|era|fue|è|é|foi|jest|był|была|—)\s"
     r"(?:(?:the|die|der|das|la|le|el|il|lo|a|o|de|het)\s|l')[^.,;:\n—]{2,80}[.!]?\s*"
@@ -109,8 +110,6 @@ def brief_name(position: str) -> str | None:
         >>> brief_name("It's Canberra, not Sydney."), brief_name("Canberra is the capital.")
         ('Canberra', 'Canberra')
     """
-    if any(contains(kind, position) for kind in ("hedge", "condition", "rejection", "others", "hearsay")):
-        return None
     if (at := stated_name(position, 0)) is not None:
         name = position[slice(*at)]
     elif (found := _ALONE.fullmatch(position) or _IT_IS.match(position) or _IS_THE.fullmatch(position)) is not None:
@@ -118,4 +117,6 @@ def brief_name(position: str) -> str | None:
     elif (name := position.strip(" 。.!")) < FIRST_WITHOUT_SPACES:
         return None
     name = name.strip(" .")
-    return name if is_name(name) else None
+    if not is_name(name) or any(contains(kind, position) for kind in _UNSURE):
+        return None
+    return name
