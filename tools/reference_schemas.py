@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from reference_sources import alias_docs, attribute_docs, summary
 
+import roundtable.core.types as core_types
 import roundtable.types as public
 from roundtable.server.openapi import classes_of, reachable_models, schema_mode
 
@@ -41,7 +42,7 @@ def unions() -> dict[str, Any]:
 
 def documents() -> dict[str, str]:
     """Return the text of every schema file, by file name."""
-    folder = Path(public.__file__).parent
+    folder = Path(core_types.__file__).parent
     aliases = alias_docs(folder)
     schemas = {
         name: _document(name, TypeAdapter(kind).json_schema(mode=schema_mode(kind)), summary(kind), [kind])
@@ -55,7 +56,7 @@ def documents() -> dict[str, str]:
 
 def descriptions() -> dict[str, str]:
     """Return one line on every type that has a schema, by name."""
-    aliases = alias_docs(Path(public.__file__).parent)
+    aliases = alias_docs(Path(core_types.__file__).parent)
     lines = {name: summary(kind) for name, kind in models().items()}
     return lines | {name: " ".join(aliases.get(name, "").split()) for name in unions()}
 

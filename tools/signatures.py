@@ -1,4 +1,4 @@
-"""Write the signatures that list the options of a debate, from `roundtable.types.request`.
+"""Write the signatures that list the options of a debate, from `roundtable.core.types.request`.
 
 `DebateRequest` lists the options, with defaults and descriptions. Python callers give objects where a request holds
 names, so `CALLER_TYPES` has the types of those options there; every other option has the type of its field.
@@ -12,8 +12,8 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from roundtable.types.base import field_docs
-from roundtable.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
+from roundtable.core.types.base import field_docs
+from roundtable.core.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +97,7 @@ CLIENT_TYPES = {
 }
 """Options of the client that are not typed as their fields."""
 
-HEADER = "Written by `tools/generate.py` from `roundtable.types.request`; change it there."
+HEADER = "Written by `tools/generate.py` from `roundtable.core.types.request`; change it there."
 
 
 def files() -> dict[Path, str]:
@@ -169,9 +169,9 @@ def _options_module() -> str:
             "    from roundtable.protocols import DebateModeStrategy",
             "    from roundtable.scoring import Rule",
             "    from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName",
-            "    from roundtable.types.agents import AgentProfile",
-            "    from roundtable.types.attachments import AttachmentLike",
-            "    from roundtable.types.teams import TeamOrder",
+            "    from roundtable.core.types.agents import AgentProfile",
+            "    from roundtable.core.types.attachments import AttachmentLike",
+            "    from roundtable.core.types.teams import TeamOrder",
             "",
             '__all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]',
             "",
@@ -309,7 +309,7 @@ def _client_module() -> str:
             "",
             "    from roundtable.exits import Exit",
             "    from roundtable.types import Attachment, Budget, ContextResult, JsonValue, NativeSearch",
-            "    from roundtable.types.teams import TeamOrder",
+            "    from roundtable.core.types.teams import TeamOrder",
             "",
             "__all__ = [",
             '    "ConversationKeywords",',

@@ -156,9 +156,9 @@ MODULES = {
         imports="""
             from __future__ import annotations
             from typing import TYPE_CHECKING, Unpack
-            from roundtable._core.arguments import explains_arguments
+            from roundtable.core.base.arguments import explains_arguments
             if TYPE_CHECKING:
-                from roundtable._core.portal import Portal
+                from roundtable.core.base.portal import Portal
                 from roundtable.api.table import Roundtable
         """,
         exported=("SyncFrontTable",),
@@ -180,15 +180,15 @@ MODULES = {
         imports="""
             from __future__ import annotations
             from typing import TYPE_CHECKING, Self, Unpack
-            from roundtable._core.arguments import explains_arguments
-            from roundtable._core.portal import BlockingIterator, shared_portal
+            from roundtable.core.base.arguments import explains_arguments
+            from roundtable.core.base.portal import BlockingIterator, shared_portal
             from roundtable.api.sync_fronts import SyncFrontTable
             from roundtable.api.table import Roundtable as AsyncRoundtable
             from roundtable.types import Event
             if TYPE_CHECKING:
                 from contextlib import AbstractContextManager
                 from types import TracebackType
-                from roundtable._core.portal import Portal
+                from roundtable.core.base.portal import Portal
                 from roundtable.api.runs import DebateHandle as AsyncHandle
                 from roundtable.api.runs import DebateStream as AsyncStream
                 from roundtable.api.runs import Watch as AsyncWatch
@@ -248,8 +248,8 @@ MODULES = {
         imports="""
             from __future__ import annotations
             from typing import TYPE_CHECKING, Self, Unpack
-            from roundtable._core.arguments import explains_arguments
-            from roundtable._core.portal import BlockingIterator, shared_portal
+            from roundtable.core.base.arguments import explains_arguments
+            from roundtable.core.base.portal import BlockingIterator, shared_portal
             from roundtable.client.client import RoundtableClient
             from roundtable.types import Event
             if TYPE_CHECKING:

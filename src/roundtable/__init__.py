@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from roundtable.agents import BaseAgent, from_callable
     from roundtable.api import Roundtable, debate
     from roundtable.api.runs import DebateStream
-    from roundtable.errors import (
+    from roundtable.core.errors import (
         APIAuthError,
         APINetworkError,
         APIRateLimitError,
         APITimeoutError,
         RoundtableError,
     )
+    from roundtable.core.types.agents import AgentConfig, Persona, Perspective, ProviderConfig
+    from roundtable.core.types.answers import AgentResponse, Citation
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.chat import Usage
+    from roundtable.core.types.consensus import ConsensusResult, Decision
+    from roundtable.core.types.debate import DebateConfig, DebateContext, Session
+    from roundtable.core.types.storage import SessionFilter
     from roundtable.exits import (
         AllConfident,
         BudgetSpent,
@@ -45,22 +52,6 @@ if TYPE_CHECKING:
     from roundtable.scoring import decide
     from roundtable.sync import debate_sync
     from roundtable.tools import tool
-    from roundtable.types import (
-        AgentConfig,
-        AgentResponse,
-        Budget,
-        Citation,
-        ConsensusResult,
-        DebateConfig,
-        DebateContext,
-        Decision,
-        Persona,
-        Perspective,
-        ProviderConfig,
-        Session,
-        SessionFilter,
-        Usage,
-    )
 
 __all__ = [
     "APIAuthError",
@@ -108,41 +99,41 @@ __all__ = [
 ]
 
 _HOME = {
-    "APIAuthError": "errors",
-    "APINetworkError": "errors",
-    "APIRateLimitError": "errors",
-    "APITimeoutError": "errors",
-    "AgentConfig": "types.agents",
-    "AgentResponse": "types.answers",
+    "APIAuthError": "core.errors",
+    "APINetworkError": "core.errors",
+    "APIRateLimitError": "core.errors",
+    "APITimeoutError": "core.errors",
+    "AgentConfig": "core.types.agents",
+    "AgentResponse": "core.types.answers",
     "AllConfident": "exits",
     "BaseAgent": "agents",
-    "Budget": "types.budget",
+    "Budget": "core.types.budget",
     "BudgetSpent": "exits",
-    "Citation": "types.answers",
+    "Citation": "core.types.answers",
     "ConsensusReached": "exits",
-    "ConsensusResult": "types.consensus",
+    "ConsensusResult": "core.types.consensus",
     "Converged": "exits",
-    "DebateConfig": "types.debate",
-    "DebateContext": "types.debate",
+    "DebateConfig": "core.types.debate",
+    "DebateContext": "core.types.debate",
     "DebateResult": "results.debate_result",
     "DebateStream": "api.runs",
-    "Decision": "types.consensus",
+    "Decision": "core.types.consensus",
     "LeaderUnassailable": "exits",
     "MaxRounds": "exits",
     "MinRounds": "exits",
     "NoProgress": "exits",
-    "Persona": "types.agents",
-    "Perspective": "types.agents",
-    "ProviderConfig": "types.agents",
+    "Persona": "core.types.agents",
+    "Perspective": "core.types.agents",
+    "ProviderConfig": "core.types.agents",
     "Results": "results.many",
     "Roundtable": "api.table",
-    "RoundtableError": "errors",
-    "Session": "types.debate",
-    "SessionFilter": "types.storage",
+    "RoundtableError": "core.errors",
+    "Session": "core.types.debate",
+    "SessionFilter": "core.types.storage",
     "Stable": "exits",
     "ModeratorEnds": "exits",
     "StopRequested": "exits",
-    "Usage": "types.chat",
+    "Usage": "core.types.chat",
     "__version__": "_version",
     "debate": "api.table",
     "debate_sync": "sync",

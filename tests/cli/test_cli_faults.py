@@ -131,7 +131,7 @@ def test_two_agents_with_one_id_are_refused(command: Command, place: Path) -> No
 
 
 def test_nothing_to_debate_with_names_every_way(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roundtable.types.providers.find_spec", lambda _module: None)
+    monkeypatch.setattr("roundtable.core.types.providers.find_spec", lambda _module: None)
     done = command("Tea?")
     assert is_plain_fault(done, 2)
     for way in ("OPENAI_API_KEY", "ROUNDTABLE_BASE_URL", "OLLAMA_HOST", "roundtable-sdk[local]"):

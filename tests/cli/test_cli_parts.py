@@ -22,6 +22,7 @@ from roundtable.cli.live import picture
 from roundtable.cli.render import Screen
 from roundtable.cli.signals import Outcome, interruptible
 from roundtable.cli.storage_location import find_storage
+from roundtable.core.types.base import utc_now
 from roundtable.errors import BudgetExceeded, ContextTooLong, PluginError, RoundtableError, SessionBusy, error_kinds
 from roundtable.settings import Settings
 from roundtable.testing.servers import LoopbackServer, WireReply
@@ -42,7 +43,6 @@ from roundtable.types import (
     Turn,
     TurnResult,
 )
-from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ import pytest
 from conformance.planting import Planted, anyio_backend, planter
 from conformance.test_plugin_faults import Clinging, Forgotten, Fragile, Gossip, Piecemeal, Racing, Reporting
 
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.errors import LeaseLost, SessionBusy, SessionConflict, SessionError, StorageError
 from roundtable.protocols import KeyValue, Storage
 from roundtable.storage import MemoryStorage, SQLiteStorage

@@ -16,8 +16,8 @@ import anyio.lowlevel
 import pytest
 from jsonschema import ValidationError
 
-from roundtable._core.registry import Entry
 from roundtable.analysis import ConsensusAnalyzer
+from roundtable.core.base.registry import Entry
 from roundtable.errors import PluginError, SessionNotFound
 from roundtable.exits import Exit
 from roundtable.modes import BaseModeStrategy

@@ -6,10 +6,10 @@ import pytest
 
 from roundtable import AgentConfig, Budget, ProviderConfig, Roundtable
 from roundtable.api import AgentProfile
+from roundtable.core.types.request import DebateRequest
 from roundtable.errors import ConfigurationError
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
-from roundtable.types.request import DebateRequest
 
 
 def table(**more: object) -> Roundtable:

@@ -89,7 +89,7 @@ def test_code_that_does_more_is_noticed(tree: Path, program: str, run_python: Ru
     same = run_python([*counting, "--against", KEPT], tree)
     assert same.returncode == 0, same.stdout + same.stderr
     assert "+0.0%" in same.stdout
-    with (tree / "src/roundtable/stages.py").open("a", encoding="utf-8") as file:
+    with (tree / "src/roundtable/core/stages.py").open("a", encoding="utf-8") as file:
         file.write(SLOWER)
     worse = run_python([*counting, "--against", KEPT], tree)
     assert worse.returncode == 1, worse.stdout + worse.stderr

@@ -32,8 +32,8 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
     "layers": (
         (
             "an upward import",
-            {"src/roundtable/types/planted.py": "import roundtable.api\n"},
-            "roundtable.types.planted -> roundtable.api",
+            {"src/roundtable/core/types/planted.py": "import roundtable.api\n"},
+            "roundtable.core.types.planted -> roundtable.api",
         ),
         (
             "an import of a sibling layer",
@@ -69,13 +69,18 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
             {"src/roundtable/cli/planted.py": "import roundtable.api.debates\n"},
             "cli.planted -> roundtable.api.debates",
         ),
+        (
+            "a core file that imports a mode",
+            {"src/roundtable/core/planted.py": "import roundtable.modes\n"},
+            "roundtable.core.planted -> roundtable.modes",
+        ),
         ("an extra in the core", {"src/roundtable/engine/planted.py": "import rich\n"}, "engine.planted -> rich"),
     ),
     "types": (
         (
             "a type error",
-            {"src/roundtable/types/planted.py": 'NUMBER: int = "one"\n'},
-            "src/roundtable/types/planted.py:1: error",
+            {"src/roundtable/core/types/planted.py": 'NUMBER: int = "one"\n'},
+            "src/roundtable/core/types/planted.py:1: error",
         ),
     ),
     "doc-types": (
@@ -92,15 +97,15 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
         ("a public name without types", {"src/roundtable/planted.py": UNTYPED}, "roundtable.planted.planted"),
     ),
     "lint": (
-        ("an undocumented public name", {"src/roundtable/types/planted.py": UNDOCUMENTED}, "D103"),
-        ("Any in a public signature", {"src/roundtable/types/planted_any.py": OPEN}, "ANN401"),
+        ("an undocumented public name", {"src/roundtable/core/types/planted.py": UNDOCUMENTED}, "D103"),
+        ("Any in a public signature", {"src/roundtable/core/types/planted_any.py": OPEN}, "ANN401"),
         (
             "asyncio",
-            {"src/roundtable/types/planted_loop.py": '"""Planted."""\n\nimport asyncio\n\nasyncio\n'},
+            {"src/roundtable/core/types/planted_loop.py": '"""Planted."""\n\nimport asyncio\n\nasyncio\n'},
             "TID251",
         ),
     ),
-    "format": (("an unformatted file", {"src/roundtable/types/planted.py": "x = {  }\n"}, "planted.py"),),
+    "format": (("an unformatted file", {"src/roundtable/core/types/planted.py": "x = {  }\n"}, "planted.py"),),
     "generated": (
         ("an edited reference page", {"docs/reference/errors.md": "planted"}, "errors.md"),
         ("an edited schema", {"docs/reference/schemas/AgentConfig.json": " "}, "AgentConfig.json"),
@@ -138,8 +143,10 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
         ("a function over 60 lines", {"src/roundtable/planted_long.py": LONG_FUNCTION}, "planted has 62 lines"),
         (
             "a name taken from a module that does not give it",
-            {"src/roundtable/planted_name.py": '"""Planted."""\n\nfrom roundtable.types.plan import Final\n\nFinal\n'},
-            "roundtable.types.plan does not list Final",
+            {
+                "src/roundtable/planted_name.py": '"""Planted."""\n\nfrom roundtable.core.errors import Final\n'
+            },
+            "roundtable.core.errors does not list Final",
         ),
         ("a machine path", {"docs/planted.md": MACHINE}, "docs/planted.md:1: names a machine path"),
         ("a registry host", {"docs/planted_host.md": REGISTRY}, "docs/planted_host.md:1: names a registry"),
@@ -198,7 +205,7 @@ def test_an_unused_dependency_is_refused(tree: Path, run_gate: RunGate) -> None:
 
 
 def test_an_undeclared_dependency_is_refused(tree: Path, run_gate: RunGate) -> None:
-    (tree / "src/roundtable/types/planted.py").write_text("import yarl\n", "utf-8")
+    (tree / "src/roundtable/core/types/planted.py").write_text("import yarl\n", "utf-8")
     done = run_gate("dependencies", tree)
     assert done.returncode == 1, done.stdout
     assert "'yarl'" in done.stdout

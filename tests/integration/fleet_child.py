@@ -22,7 +22,7 @@ from pathlib import Path
 import anyio
 
 from roundtable import Roundtable
-from roundtable._core.clock import SystemClock
+from roundtable.core.base.clock import SystemClock
 from roundtable.fleet import Fleet
 from roundtable.protocols import Storage
 from roundtable.providers import Delay, ScriptedModel
@@ -130,7 +130,7 @@ class _DyingValues(SQLiteKeyValue):
 
 async def main(storage: str, folder: str, job: str, delay_s: float = 0.0, rate: float | None = None) -> None:
     """Hold debates until the job is done, or a signal ends this."""
-    from roundtable._core.eventloop import receive_signals
+    from roundtable.core.base.eventloop import receive_signals
 
     step = os.environ.get("DIES_AFTER")
     place = storage if step is None else DyingStorage(storage.removeprefix("sqlite:///"), step)

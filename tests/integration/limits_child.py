@@ -10,7 +10,7 @@ from functools import partial
 
 import anyio
 
-from roundtable._core.clock import SystemClock
+from roundtable.core.base.clock import SystemClock
 from roundtable.server import Limits
 from roundtable.server.limits import RateLimited, UserLimits
 from roundtable.storage import SQLiteStorage

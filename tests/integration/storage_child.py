@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from roundtable import Roundtable
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.engine import lease as engine_lease
 from roundtable.errors import SessionError, StaleSequence
 from roundtable.providers import Delay

@@ -12,10 +12,10 @@ from integration.embedded_kit import loaded
 from snapshots.prompt_views import COMPACT, SKEPTIC, ask, planned, said, view
 
 from roundtable.agents import BaseAgent, seat_personas
+from roundtable.core.stages import run_stage
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import ChatModel
 from roundtable.providers import LocalProvider
-from roundtable.stages import run_stage
 from roundtable.types import (
     AgentConfig,
     AgentResponse,

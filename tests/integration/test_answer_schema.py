@@ -13,6 +13,7 @@ from integration.server_kit import client_of, served_table
 from pydantic import BaseModel
 
 from roundtable import Roundtable
+from roundtable.core.types.plan import BASELINE_STAGE
 from roundtable.errors import (
     AgentError,
     APIRateLimitError,
@@ -26,7 +27,6 @@ from roundtable.results import DebateResult
 from roundtable.storage import MemoryStorage
 from roundtable.testing import VendorServer, scripted_agents
 from roundtable.types import ChatResponse, Usage
-from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from roundtable.types import ChatRequest, JsonObject

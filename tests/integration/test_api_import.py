@@ -222,4 +222,4 @@ def test_models_over_http_are_loaded_beside_the_event_loop(agents: str, table: s
     found = json.loads(done.stdout)
     assert found["ended"]
     ours = [name for name in found["here"] if name.startswith(("roundtable.", "tenacity"))]
-    assert ours in ([], ["roundtable._core.eventloop"])  # the module that starts the thread
+    assert ours in ([], ["roundtable.core.base.eventloop"])  # the module that starts the thread

@@ -13,13 +13,13 @@ from integration.server_kit import client_of, served_table
 
 from roundtable import AgentConfig, Budget, Roundtable
 from roundtable.agents import BaseAgent
+from roundtable.core.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
 from roundtable.errors import BudgetExceeded, ConfigurationError, SessionError
 from roundtable.gateway import FallbackModel
 from roundtable.providers import Cassette
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.testing import scripted_agents
 from roundtable.types import AgentResponse, Attachment, ModelProfile, TurnResult
-from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -30,7 +30,7 @@ from roundtable.providers.scripted import ScriptedModel
 from roundtable.results import DebateResult
 from roundtable.results.many import Progress
 from roundtable.testing import ManualClock
-from roundtable.types import AgentConfig, Budget, ChatRequest, RetryPolicy
+from roundtable.types import AgentConfig, Budget, ChatRequest, RetryPolicy, Waiting
 
 pytestmark = pytest.mark.both_loops
 
@@ -417,8 +417,9 @@ async def test_a_request_to_pause_ends_a_wait_and_the_rest_is_run_later() -> Non
     async with table:
         handle = await table.start("Tea or water?", rounds=1, wait_for="all")
         with anyio.fail_after(20):
-            while not model.calls["Tea", "bo", "1"]:  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+            async for event in handle.events():
+                if isinstance(event, Waiting):
+                    break
             await handle.pause()
             paused = await handle.result()
         assert (paused.status, paused.session_status) == ("paused", "paused")

@@ -14,8 +14,9 @@ import pytest
 from integration.batch_kit import MODELS, Batch, BatchServer
 
 import roundtable as rt
-from roundtable._core.attempts import CURRENT_ATTEMPT, TurnAttempt
 from roundtable.agents import BaseAgent
+from roundtable.core.base.attempts import CURRENT_ATTEMPT, TurnAttempt
+from roundtable.core.stages import error_info
 from roundtable.errors import (
     APIAuthError,
     APINetworkError,
@@ -25,7 +26,6 @@ from roundtable.errors import (
     RoundtableError,
 )
 from roundtable.providers import chat_model
-from roundtable.stages import error_info
 from roundtable.testing import ScriptedModel
 from roundtable.testing.servers import http_reply
 from roundtable.types import AgentConfig, BatchOptions, ChatRequest, FailedTurn, Message

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from integration.engine_kit import CountingModel, asking, engine_of, fold_of, late, log_of, seated
 
-from roundtable._core.clock import SystemClock
+from roundtable.core.base.clock import SystemClock
 from roundtable.engine import RunLimits
 from roundtable.errors import LeaseLost, SessionBusy
 from roundtable.results.debate_result import DebateResult

@@ -13,6 +13,7 @@ import roundtable as rt
 from roundtable import sync
 from roundtable.api.debates import Debates
 from roundtable.bench import Question, run_study
+from roundtable.core.types.request import DebateRequest
 from roundtable.errors import AgentError, APIAuthError, ConfigurationError, QuorumLost, RoundtableError
 from roundtable.modes import CollaborativeMode
 from roundtable.providers.scripted import ScriptedModel
@@ -20,7 +21,6 @@ from roundtable.results.many import FailedDebate, Progress, Results
 from roundtable.scoring import find_rule
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest
-from roundtable.types.request import DebateRequest
 
 pytestmark = pytest.mark.both_loops
 

@@ -15,6 +15,7 @@ from plugin_kit import site as site  # noqa: PLC0414  (a fixture)
 
 from roundtable import AgentConfig, BaseAgent, Roundtable, decide, hookimpl
 from roundtable.analysis import decide_record
+from roundtable.core.types.plan import FIRST_VOTE_STAGE
 from roundtable.errors import ConfigurationError
 from roundtable.modes import (
     BaseModeStrategy,
@@ -34,7 +35,6 @@ from roundtable.results.declarations import declarations_of, score_meaning_of
 from roundtable.scoring import VOTES, Outcome, Rule, ScoreMeaning, find_rule
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatRequest, DebateConfig, DebateContext, EndRound, Plan, Seat, TurnSpec, Visible
-from roundtable.types.plan import FIRST_VOTE_STAGE
 
 NAMES = ("ada", "bo", "cy")
 

@@ -30,6 +30,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRat
 
 import roundtable
 from roundtable import AgentConfig, ProviderConfig, Roundtable
+from roundtable.core.types.request import DebateRequest
 from roundtable.errors import CircuitOpen, ConfigurationError, StorageError
 from roundtable.exits import MaxRounds
 from roundtable.fleet import Fleet, JobStatus, read_jsonl
@@ -45,7 +46,6 @@ from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate
 from roundtable.settings import Settings
 from roundtable.types import Attachment, Budget, ChatRequest, ChatResponse, DebateStart, JsonValue, RoundStart
-from roundtable.types.request import DebateRequest
 
 pytest.importorskip("dbos")
 

@@ -21,8 +21,8 @@ from integration.test_fleet import calls_of, child, ending, questions, stored_tu
 from postgres_kit import PASSWORD, Server, new_schema, proxy_to, running_server
 
 from roundtable import Roundtable
-from roundtable._core.owner import current_owner
 from roundtable.cli.exit_codes import ExitCode
+from roundtable.core.base.owner import current_owner
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.fleet import Fleet
 from roundtable.fleet.queue import TRANSACTION_IDLE_S, JobQueue, QueuedDebate, database_of

@@ -23,7 +23,7 @@ from integration.test_fleet import ending
 
 from roundtable import Roundtable
 from roundtable.__main__ import main
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.errors import ConfigurationError
 from roundtable.fleet import Fleet
 from roundtable.providers import ScriptedModel

@@ -7,13 +7,13 @@ import pytest
 
 from roundtable import AgentConfig, Budget, ProviderConfig, Roundtable
 from roundtable.agents import AgentRegistry
+from roundtable.core.types.request import DebateRequest
 from roundtable.engine import DebateEngine, SessionManager
 from roundtable.errors import ConfigurationError, SessionError, SessionNotFound
 from roundtable.modes import CollaborativeMode, ModeRegistry
 from roundtable.settings import Settings
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
-from roundtable.types.request import DebateRequest
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from integration.engine_kit import CountingModel, asking, engine_of, fold_of, log_of, seated, table_of
 
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.errors import AgentError, ConfigurationError, QuorumLost
 from roundtable.modes import BUILTIN_MODES, ExpertPanelMode, JudgedMode, answers_by_name, with_facilitator, with_judge
 from roundtable.providers.scripted import ScriptedModel

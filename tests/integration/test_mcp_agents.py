@@ -9,8 +9,8 @@ import pytest
 from integration.mcp_kit import call, connected, refused, talkers
 
 from roundtable import ProviderConfig, Roundtable, hookimpl
-from roundtable._core.ledger import Ledger
 from roundtable.agents import AgentRegistry, BaseAgent
+from roundtable.core.base.ledger import Ledger
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.exits import ExitSettings, exit_registry
 from roundtable.gateway import Gateway

@@ -10,7 +10,7 @@ from integration.engine_kit import Gated, late, said, seated
 from integration.mcp_kit import call, connected, held_talkers, refused, server_of
 
 from roundtable import Roundtable
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.mcp.server import McpServer
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents

@@ -14,6 +14,7 @@ from snapshots.prompt_views import COMPACT, FULL
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent, seat_personas
 from roundtable.analysis import ConsensusAnalyzer
+from roundtable.core.stages import restrict_view
 from roundtable.errors import AgentError
 from roundtable.modes import (
     DelphiMode,
@@ -25,7 +26,6 @@ from roundtable.modes import (
     role_counts,
 )
 from roundtable.providers.scripted import Reply, ScriptedModel
-from roundtable.stages import restrict_view
 from roundtable.types import (
     AgentConfig,
     AgentResponse,

@@ -10,6 +10,7 @@ import pytest
 from integration.engine_kit import CountingModel, fold_of, said, table_of
 
 import roundtable as rt
+from roundtable.core.types.plan import MODERATOR_STAGE
 from roundtable.errors import ConfigurationError
 from roundtable.exits import Exit, exit_from_text
 from roundtable.exits.compare import turns_of
@@ -19,7 +20,6 @@ from roundtable.protocols import ExitRound
 from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.storage import MemoryStorage
 from roundtable.types import BallotAnswer, ChatRequest, ChatResponse, ExitResult, ModelProfile
-from roundtable.types.plan import MODERATOR_STAGE
 
 SIDES = {"ada": "Tea", "bo": "Coffee", "cy": "Coffee"}
 

@@ -12,6 +12,7 @@ import pytest
 from roundtable import Budget, Roundtable, sync
 from roundtable.bench import print_progress
 from roundtable.bench.progress import progress_line
+from roundtable.core.types.request import DebateRequest
 from roundtable.errors import APIAuthError, ConfigurationError, RoundtableError
 from roundtable.exits import MaxRounds
 from roundtable.modes import SelfConsistencyMode
@@ -19,7 +20,6 @@ from roundtable.providers import Delay, ScriptedModel
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.testing import scripted_agents
 from roundtable.types import ChatRequest, Usage
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

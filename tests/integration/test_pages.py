@@ -14,9 +14,9 @@ from integration.pages_kit import Visitor, visiting
 from integration.server_kit import served_table
 
 import roundtable as rt
-from roundtable._core.clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import Identity, LocalUser, TokenStore
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import StorageError
 from roundtable.modes import CollaborativeMode
 from roundtable.providers import Delay

@@ -366,7 +366,7 @@ async def test_a_model_with_a_recording_is_made_from_it_although_a_cassette_know
 
 
 async def test_a_table_without_any_model_names_the_key_of_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roundtable.types.providers.find_spec", lambda _module: None)
+    monkeypatch.setattr("roundtable.core.types.providers.find_spec", lambda _module: None)
     async with Roundtable(settings=Settings.from_env({}), plugins=[QuietPlugin()], storage="memory://") as table:
         with pytest.raises(ConfigurationError, match="no model to debate with") as caught:
             await table.debate("Tea or milk?", rounds=1)

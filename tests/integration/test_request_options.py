@@ -15,14 +15,14 @@ from roundtable import Budget, Roundtable, sync
 from roundtable.api import options as caller_options
 from roundtable.cli.app import app
 from roundtable.client import keywords
+from roundtable.core.types.base import field_docs
+from roundtable.core.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
 from roundtable.mcp.inputs import ContinueInput, StartInput
 from roundtable.mcp.listing import tool_list
 from roundtable.server.request_bodies import ConversationBody, DebateBody, ExtendBody, ForkBody, ResumeBody
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import Attachment
-from roundtable.types.base import field_docs
-from roundtable.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
 
 if TYPE_CHECKING:
     from roundtable.types import DebateConfig

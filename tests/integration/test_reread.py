@@ -12,15 +12,15 @@ from integration.engine_kit import lawful, log_of, said
 from reading_kit import Reply, made_up_replies
 
 import roundtable as rt
+from roundtable.core.record.chain import chain_events, first_hash
+from roundtable.core.types.teams import Team, TeamMember
 from roundtable.engine.reread import read_again, reread_session
 from roundtable.errors import ConfigurationError, SessionConflict, SessionNotFound
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.reading import READER_VERSION
 from roundtable.record import Fold, store_whole
-from roundtable.record.chain import chain_events, first_hash
 from roundtable.testing import scripted_agents
 from roundtable.types import AgentComplete, AgentResponse, DurableEvent, SessionRecord, Turn
-from roundtable.types.teams import Team, TeamMember
 
 CITIES: Final = ("A) Lisbon", "B) Porto")
 AT_ONCE: Final = 10

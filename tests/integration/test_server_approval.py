@@ -13,9 +13,9 @@ from integration.server_kit import served, served_table, token_for
 from integration.test_tool_approval import Shop, asks
 
 from roundtable import Roundtable
-from roundtable._core.clock import SystemClock
 from roundtable.agents import BaseAgent
 from roundtable.client import RoundtableClient
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.server import ServerApproval, create_app
 from roundtable.server.approvals import OpenApprovals

@@ -16,9 +16,9 @@ from integration.engine_kit import Gated
 from integration.server_kit import client_of, served_table
 
 import roundtable as rt
-from roundtable._core.clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import LocalUser
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.server import Limits, create_app
 from roundtable.storage import MemoryStorage, SQLiteStorage

@@ -19,9 +19,9 @@ from integration.server_kit import parsed, served, served_table, token_for
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from roundtable._core.clock import SystemClock
 from roundtable.api.tenants import TenantSessions
 from roundtable.auth import LocalUser
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import AgentError, RoundtableError, StorageError
 from roundtable.providers import Delay
 from roundtable.server import create_app

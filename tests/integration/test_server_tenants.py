@@ -12,9 +12,9 @@ from integration.engine_kit import late
 from integration.server_kit import served, served_table, token_for
 
 from roundtable import Roundtable
-from roundtable._core.clock import SystemClock
 from roundtable.api import AgentProfile
 from roundtable.auth import TokenAuthenticator, TokenStore
+from roundtable.core.base.clock import SystemClock
 from roundtable.server import create_app
 from roundtable.server.limits import Limits
 from roundtable.testing import ScriptedModel, scripted_agents

@@ -130,7 +130,7 @@ async def test_a_file_is_for_its_user_whole_and_never_written_through_a_link(tmp
 
 
 async def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from roundtable._core.files import write_parts
+    from roundtable.core.base.files import write_parts
 
     def broken() -> Any:
         yield "half"

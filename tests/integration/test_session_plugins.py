@@ -11,10 +11,10 @@ import pytest
 from plugin_kit import MODE, Site, hook, site
 
 import roundtable as rt
+from roundtable.core.record.chain import chain_events, first_hash
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.plugins import Plugins
 from roundtable.record import archive_parts
-from roundtable.record.chain import chain_events, first_hash
 from roundtable.storage import MemoryStorage
 from roundtable.testing import scripted_agents
 from roundtable.types import Budget, PluginUse, SessionRecord
@@ -48,7 +48,7 @@ registrar.add("themes", lambda model: ConsensusAnalyzer())
 """
 STORAGE = """
 from roundtable.record import archive_parts
-from roundtable.record.chain import chain_events, first_hash
+from roundtable.core.record.chain import chain_events, first_hash
 from roundtable.storage import MemoryStorage
 registrar.add("shelf", lambda url: MemoryStorage())
 """

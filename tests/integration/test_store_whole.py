@@ -8,7 +8,7 @@ import anyio
 import pytest
 from unit.report_kit import events, record
 
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.errors import SessionBusy, StaleSequence, StorageError
 from roundtable.record import store_whole
 from roundtable.record.session_edit import store_past

@@ -23,8 +23,8 @@ from integration.engine_kit import CountingModel, late, said, seated
 
 import roundtable
 from roundtable import sync
-from roundtable._core.portal import BlockingIterator, Portal, _serve
 from roundtable.api.runs import DebateHandle, DebateStream, Watch
+from roundtable.core.base.portal import BlockingIterator, Portal, _serve
 from roundtable.errors import ConfigurationError, QuorumLost, SessionError
 from roundtable.providers import ScriptedModel
 from roundtable.storage import MemoryStorage

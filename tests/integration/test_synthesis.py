@@ -23,7 +23,7 @@ from integration.engine_kit import (
 )
 
 from roundtable import Budget, sync
-from roundtable._core.owner import current_owner
+from roundtable.core.base.owner import current_owner
 from roundtable.errors import APINetworkError, ConfigurationError, ParseError, SessionConflict, StorageError
 from roundtable.exits import ConsensusReached
 from roundtable.providers.scripted import Delay, ScriptedModel

@@ -12,12 +12,12 @@ from integration.mcp_kit import call, connected, server_of
 from integration.server_kit import client_of, served_table
 
 import roundtable as rt
+from roundtable.core.types.plan import VOTE_STAGE
 from roundtable.errors import AgentError
 from roundtable.providers.human import HumanModel, HumanTurn
 from roundtable.testing import ScriptedModel, scripted_agents
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
 from roundtable.types import AgentResponse, BallotAnswer, Budget, ChatResponse, ProviderConfig, Turn, TurnKey
-from roundtable.types.plan import VOTE_STAGE
 
 CITIES = ["Lisbon", "Porto", "Braga"]
 LABELLED = ["A) Lisbon", "B) Porto", "C) Braga"]

@@ -24,6 +24,7 @@ from roundtable import AgentConfig, BaseAgent, Budget, MaxRounds, Results, Round
 from roundtable.analysis import AIConsensusAnalyzer, DeclaredAnalyzer
 from roundtable.cli.storage_location import StorageLocation
 from roundtable.cli.summary import debate_lines
+from roundtable.core.types.plan import VOTE_STAGE
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode
 from roundtable.parsing import Parsed, ParseFailure
@@ -31,7 +32,6 @@ from roundtable.providers.scripted import ScriptedModel
 from roundtable.scoring import Outcome, Rule, first_places
 from roundtable.storage import MemoryStorage
 from roundtable.types import ChatResponse
-from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

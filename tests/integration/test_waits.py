@@ -10,8 +10,9 @@ import pytest
 from integration.engine_kit import CountingModel, asking, engine_of, fold_of, seated
 
 import roundtable as rt
-from roundtable._core.waits import Wait, report_wait, reported, reporting_to
 from roundtable.cli.event_printer import EventPrinter
+from roundtable.core.base.waits import Wait, report_wait, reported, reporting_to
+from roundtable.core.types.events import wire_event
 from roundtable.engine import RunLimits
 from roundtable.errors import APINetworkError
 from roundtable.gateway import Gateway
@@ -24,7 +25,6 @@ from roundtable.storage import MemoryStorage, current_owner
 from roundtable.testing import ManualClock, RecordingObserver, scripted_agents
 from roundtable.testing.servers import LoopbackServer
 from roundtable.types import ChatRequest, Waiting, utc_now
-from roundtable.types.events import wire_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable._core import files
-from roundtable._core.files import lock_file
+from roundtable.core.base import files
+from roundtable.core.base.files import lock_file
 
 PROGRAM = """
 import sys

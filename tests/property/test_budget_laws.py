@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from roundtable._core.ledger import Account, Amount, DebateKey
+from roundtable.core.base.ledger import Account, Amount, DebateKey
 from roundtable.errors import APINetworkError, APITimeoutError, BudgetExceeded
 from roundtable.gateway import Ledger, MeteredModel, PriceTable
 from roundtable.providers import ScriptedModel

@@ -14,7 +14,7 @@ from integration.engine_kit import CountingModel, said, seated
 from integration.test_cassette_debates import same
 
 from roundtable import Roundtable
-from roundtable._core.secrets import Scrubber
+from roundtable.core.base.secrets import Scrubber
 from roundtable.errors import AgentError, QuorumLost
 from roundtable.prompts import Fence
 from roundtable.providers import Cassette, ScriptedModel

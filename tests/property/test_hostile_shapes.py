@@ -20,8 +20,9 @@ from property.hostile_shapes import UNITS, calls, repeated
 from pydantic import BaseModel
 
 from roundtable import types
-from roundtable._core import addresses
-from roundtable._core import text as core_text
+from roundtable.core.base import addresses
+from roundtable.core.base import text as core_text
+from roundtable.core.prompts.claims import claim_id, is_claim_id
 from roundtable.errors import RoundtableError
 from roundtable.exits import exit_from_spec, exit_from_text, read_exit_settings, validate_exit_criteria
 from roundtable.http import guard_public
@@ -51,7 +52,6 @@ from roundtable.parsing.other_json import (
 from roundtable.parsing.schema_checks import TooManyStepsError, first_error, part_error
 from roundtable.parsing.tool_markup import form_in_call, text_beside_tool_calls
 from roundtable.prompts import Fence, estimate_tokens, fit_texts, neutralise
-from roundtable.prompts.claims import claim_id, is_claim_id
 from roundtable.reading import Asked, own_labels, read_answer, read_parts, without_thoughts
 from roundtable.report import sanitize
 from roundtable.results.evidence import has_words
@@ -230,15 +230,15 @@ BOUNDED: Final[dict[str, Act]] = {
     "storage.rules.searchable": storage_rules.searchable,
     "types.durable_event": durable_event,
     "types.sse_event_id": sse_event_id,
-    "_core.addresses.site_of": lambda text: addresses.site_of(f"https://{text}"),
-    "_core.addresses.split_address": lambda text: addresses.split_address(f"https://{text}"),
-    "_core.text.bounded_marks": core_text.bounded_marks,
-    "_core.text.encodable": core_text.encodable,
-    "_core.text.error_text": lambda text: core_text.error_text(ValueError(text)),
-    "_core.text.normal_form": lambda text: core_text.normal_form(text, "NFC"),
-    "_core.text.unquoted": core_text.unquoted,
-    "_core.text.well_formed": core_text.well_formed,
-    "_core.text.well_formed_data": core_text.well_formed_data,
+    "core.base.addresses.site_of": lambda text: addresses.site_of(f"https://{text}"),
+    "core.base.addresses.split_address": lambda text: addresses.split_address(f"https://{text}"),
+    "core.base.text.bounded_marks": core_text.bounded_marks,
+    "core.base.text.encodable": core_text.encodable,
+    "core.base.text.error_text": lambda text: core_text.error_text(ValueError(text)),
+    "core.base.text.normal_form": lambda text: core_text.normal_form(text, "NFC"),
+    "core.base.text.unquoted": core_text.unquoted,
+    "core.base.text.well_formed": core_text.well_formed,
+    "core.base.text.well_formed_data": core_text.well_formed_data,
 }
 """What folds, compares or checks a text: cheap, or it refuses a long text."""
 TRIED: Final = {**READERS, **BOUNDED}
@@ -295,18 +295,18 @@ EXEMPT: Final[dict[str, tuple[str, ...]]] = {
         "exits.base.as_json",
         "exits.base.not_ended",
         "exits.base.whole",
-        "prompts.answer_format.answer_format",
-        "prompts.answer_format.answer_schema",
-        "prompts.claims.claims_field",
-        "prompts.claims.claims_schema",
-        "prompts.claims.compact_claims_schema",
-        "prompts.compose.comparable",
-        "prompts.compose.compose_system",
-        "prompts.compose.compose_user",
-        "prompts.compose.find_reference",
-        "prompts.compose.resolve_comparisons",
-        "prompts.compose.shown_claims",
-        "prompts.layers.load_mode_prompt",
+        "core.prompts.answer_format.answer_format",
+        "core.prompts.answer_format.answer_schema",
+        "core.prompts.claims.claims_field",
+        "core.prompts.claims.claims_schema",
+        "core.prompts.claims.compact_claims_schema",
+        "core.prompts.compose.comparable",
+        "core.prompts.compose.compose_system",
+        "core.prompts.compose.compose_user",
+        "core.prompts.compose.find_reference",
+        "core.prompts.compose.resolve_comparisons",
+        "core.prompts.compose.shown_claims",
+        "core.prompts.layers.load_mode_prompt",
     ),
 }
 """Public functions that take texts and are not tried, by reason."""
@@ -488,12 +488,12 @@ def functions(module: ModuleType) -> Iterator[str]:
 
 def modules() -> Iterator[ModuleType]:
     """Yield the modules whose public functions must be tried."""
-    for package in ("roundtable.exits", "roundtable.parsing", "roundtable.prompts", "roundtable.scoring"):
+    for package in ("roundtable.exits", "roundtable.parsing", "roundtable.core.prompts", "roundtable.scoring"):
         found = importlib.import_module(package)
         yield found
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             yield importlib.import_module(module.name)
-    for name in ("_core.addresses", "_core.text", "http.guard_public", "report.sanitize", "results.evidence"):
+    for name in ("core.base.addresses", "core.base.text", "http.guard_public", "report.sanitize", "results.evidence"):
         yield importlib.import_module(f"roundtable.{name}")
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from property.scoring_strategies import law
 
 import roundtable
-from roundtable._core.text import LONGEST_RUN_OF_MARKS, bounded_marks, normal_form
+from roundtable.core.base.text import LONGEST_RUN_OF_MARKS, bounded_marks, normal_form
 from roundtable.parsing.answers import parse_answer
 from roundtable.results.evidence import has_words
 from roundtable.scoring import casefold, open_key

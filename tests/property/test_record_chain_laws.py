@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from unit.report_kit import events as events_of
 from unit.report_kit import record
 
+from roundtable.core.record.chain import chain_events, find_faults, first_hash
 from roundtable.errors import SessionError
 from roundtable.record import archive_parts, verify_archive
-from roundtable.record.chain import chain_events, find_faults, first_hash
 from roundtable.types import DurableEvent
 
 RECORD = record()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtable import decide
-from roundtable._core.scale import scale_problem
+from roundtable.core.base.scale import scale_problem
 from roundtable.parsing import Parsed, ParseFailure, parse_answer
 
 LAW = settings(deadline=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roundtable.agents import BaseAgent
+from roundtable.core.stages import restrict_view
 from roundtable.modes import CollaborativeMode
 from roundtable.prompts import Fence
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import restrict_view
 from roundtable.types import (
     AgentConfig,
     AgentResponse,

@@ -7,9 +7,9 @@ from snapshots.agent_kit import SPENT, YES, Ear, agent, costly
 from snapshots.prompt_views import ADA, planned, view
 
 from roundtable.agents import BaseAgent
+from roundtable.core.stages import TurnCancelled
 from roundtable.errors import AgentError, APINetworkError
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import TurnCancelled
 from roundtable.types import ChatDelta, ChatRequest
 
 pytestmark = pytest.mark.both_loops

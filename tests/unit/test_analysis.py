@@ -16,6 +16,7 @@ from roundtable.analysis import (
     decide_record,
     independent_agreement,
 )
+from roundtable.core.types.plan import JUDGE_STAGE
 from roundtable.errors import ConfigurationError
 from roundtable.scoring import Electorate, Outcome, Parameters, Rule, rule_registry
 from roundtable.types import (
@@ -31,7 +32,6 @@ from roundtable.types import (
     TurnResult,
     utc_now,
 )
-from roundtable.types.plan import JUDGE_STAGE
 
 
 def hold(*positions: str, choices: Sequence[str | None] = ()) -> list[AgentResponse]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from roundtable.api.mode_settings import mode_settings
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import ConfigurationError
 from roundtable.modes import (
     CollaborativeMode,
@@ -24,7 +25,7 @@ from roundtable.modes import (
     SelfConsistencyMode,
 )
 from roundtable.prompts import PromptLibrary
-from roundtable.types import JsonObject
+from roundtable.types import JsonObject, Usage
 
 MODES = ModeRegistry()
 
@@ -71,6 +72,8 @@ def test_a_mode_as_registered_has_no_settings(name: str) -> None:
         (Own(extra=Decimal("0.5")), {"extra": ["decimal.Decimal", "Decimal('0.5')"]}),
         (Own(extra={"a": {"z", "b"}}), {"extra": [["a", ["b", "z"]]]}),
         (Own(extra=os.getcwd), {"extra": "posix.getcwd"}),
+        (Own(extra=Usage), {"extra": "roundtable.types.chat.Usage"}),  # as version 0.2 stored it
+        (Own(extra=SystemClock), {"extra": "roundtable._core.clock.SystemClock"}),
         (Own(extra=Scale(3)), {"extra": [f"{__name__}.Scale", [["top", 3]]]}),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from unit.argument_kit import claim, rounds, turn
 
 from roundtable.analysis.arguments import ArgumentGraph, argument_graph
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
+from roundtable.core.types.plan import BASELINE_STAGE, CHAIR_STAGE
 
 PAGE = {"url": "https://example.org/tea", "quote": "tea keeps"}
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import ValidationError
 
+from roundtable.core.types import attachments
+from roundtable.core.types.attachments import IMAGE_TOKENS, PAGE_TOKENS, read_attachments, stored_contents
 from roundtable.errors import ConfigurationError
-from roundtable.types import Attachment, AttachmentInfo, DebateConfig, SessionRecord, attachments
-from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS, read_attachments, stored_contents
+from roundtable.types import Attachment, AttachmentInfo, DebateConfig, SessionRecord
 
 if TYPE_CHECKING:
     from pathlib import Path

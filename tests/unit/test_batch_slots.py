@@ -11,6 +11,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from roundtable.api.slots import DebateSeat, Slots
+from roundtable.core.types.debate import ErrorInfo
 from roundtable.engine.patience import ProviderPatience, is_of_provider, is_outage, pause_s
 from roundtable.errors import (
     AgentError,
@@ -25,7 +26,6 @@ from roundtable.errors import (
 )
 from roundtable.testing import ManualClock
 from roundtable.types import FailedTurn, ModelCall
-from roundtable.types.debate import ErrorInfo
 
 START = ManualClock().now()
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from roundtable._core.clock import SystemClock
 from roundtable.bench import (
     BenchmarkMetrics,
     ConsensusMetrics,
@@ -21,6 +20,7 @@ from roundtable.bench import (
     metrics_of,
 )
 from roundtable.bench.runner import mean_metrics
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import ConfigurationError
 from roundtable.sync import Roundtable
 from roundtable.testing import scripted_agents

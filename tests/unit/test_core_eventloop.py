@@ -6,7 +6,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint, current_token
 
-from roundtable._core.eventloop import PerLoop, until_one_ends
+from roundtable.core.base.eventloop import PerLoop, until_one_ends
 
 pytestmark = pytest.mark.both_loops
 

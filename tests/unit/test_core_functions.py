@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from roundtable._core.functions import is_async
+from roundtable.core.base.functions import is_async
 
 
 class Desk:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from roundtable._core.moved import MOVED
+from roundtable.core.base.moved import MOVED
 
 NAMES = [(package, name, path) for package, names in MOVED.items() for name, path in names.items()]
 

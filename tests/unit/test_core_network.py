@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from roundtable import ProviderConfig, Roundtable
-from roundtable._core.network import NetworkForbidden, check_host
+from roundtable.core.base.network import NetworkForbidden, check_host
 from roundtable.errors import ConfigurationError, QuorumLost
 from roundtable.http import HttpClient
 from roundtable.http.client import HttpRequest

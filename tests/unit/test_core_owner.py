@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtable._core import owner as owners
-from roundtable._core.owner import current_owner, is_provably_dead
+from roundtable.core.base import owner as owners
+from roundtable.core.base.owner import current_owner, is_provably_dead
 from roundtable.types import Owner
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's process table")

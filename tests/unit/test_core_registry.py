@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable._core.registry import Entry, Registry
+from roundtable.core.base.registry import Entry, Registry
 from roundtable.errors import ConfigurationError
 
 

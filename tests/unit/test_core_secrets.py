@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.secrets_kit import traces
 
-from roundtable._core.secrets import REDACTED, Scrubber, secret_forms
+from roundtable.core.base.secrets import REDACTED, Scrubber, secret_forms
 from roundtable.logs import ContextFormatter
 
 KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from roundtable._core.strict_json import MOST_DEPTH, is_too_deep
+from roundtable.core.base.strict_json import MOST_DEPTH, is_too_deep
 
 
 def test_values_that_are_shared_are_looked_at_once_in_each_level() -> None:

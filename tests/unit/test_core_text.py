@@ -13,13 +13,13 @@ from integration.engine_kit import CountingModel, by_round, seated, table_of
 
 from roundtable import Roundtable
 from roundtable.agents import BaseAgent
+from roundtable.core.stages import error_info
 from roundtable.errors import AgentError, RoundtableError
 from roundtable.exits import Exit
 from roundtable.logs import ContextFormatter
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import ExitRound
 from roundtable.scoring import Rule
-from roundtable.stages import error_info
 from roundtable.storage import MemoryStorage
 from roundtable.tools import tool
 from roundtable.tools.toolkit import call_tool

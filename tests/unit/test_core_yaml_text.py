@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtable._core.yaml_text import MOST_REPEATED, read_yaml
 from roundtable.api import load_profiles
 from roundtable.bench import read_experiment, read_study
+from roundtable.core.base.yaml_text import MOST_REPEATED, read_yaml
 from roundtable.errors import ConfigurationError
 
 DOUBLED = "a0: &a0 x\n" + "".join(f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]\n" for level in range(1, 100))

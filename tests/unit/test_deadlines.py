@@ -7,11 +7,11 @@ import pytest
 from integration.engine_kit import CountingModel, late, seated
 
 from roundtable import Roundtable
+from roundtable.core.stages import run_stage
 from roundtable.errors import APITimeoutError, ConfigurationError
 from roundtable.gateway import GuardedModel
 from roundtable.providers import chat_model
 from roundtable.settings import Settings
-from roundtable.stages import run_stage
 from roundtable.storage import MemoryStorage
 from roundtable.testing.servers import LoopbackServer, http_reply
 from roundtable.types import (

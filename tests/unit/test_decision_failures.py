@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtable.analysis import decide_record
+from roundtable.core.types.plan import JUDGE_STAGE
 from roundtable.scoring import Outcome, Rule, decide, rule_registry
 from roundtable.types import (
     AgentResponse,
@@ -21,7 +22,6 @@ from roundtable.types import (
     Turn,
     TurnResult,
 )
-from roundtable.types.plan import JUDGE_STAGE
 
 FAILED, SILENT = "(failed)", "(no choice)"
 OPTIONS = ("Tea", "Coffee", "Milk")

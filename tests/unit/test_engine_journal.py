@@ -7,7 +7,7 @@ import asyncio
 import anyio
 import pytest
 
-from roundtable._core.clock import SystemClock
+from roundtable.core.base.clock import SystemClock
 from roundtable.engine.journal import Journal
 from roundtable.errors import StorageError
 from roundtable.record import Fold

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 
+from roundtable.core.types.plan import MODERATOR_STAGE
 from roundtable.errors import ConfigurationError
 from roundtable.exits import (
     AllConfident,
@@ -54,7 +55,6 @@ from roundtable.types import (
     TurnResult,
     Usage,
 )
-from roundtable.types.plan import MODERATOR_STAGE
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from roundtable._core.ledger import Account, Amount
+from roundtable.core.base.ledger import Account, Amount
 from roundtable.errors import (
     APIAuthError,
     APINetworkError,

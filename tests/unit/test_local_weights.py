@@ -15,7 +15,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from roundtable._core.files import lock_file
+from roundtable.core.base.files import lock_file
 from roundtable.errors import APINetworkError, ConfigurationError
 from roundtable.providers.local import SMOLLM2, Weights, find_weights
 from roundtable.providers.local.weights import Fetch, cache_folder, check_weights, fetch_weights

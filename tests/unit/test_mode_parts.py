@@ -12,6 +12,8 @@ from snapshots.prompt_views import ROUND_ONE, SEATS, said, view
 
 from roundtable import Roundtable
 from roundtable.agents import GENERAL_PERSONAS, personas_for, seat_personas
+from roundtable.core.stages import as_shaper, restrict_view, run_stage
+from roundtable.core.types.plan import MAX_STAGES
 from roundtable.errors import ConfigurationError
 from roundtable.modes import (
     DEFAULT_PERSPECTIVES,
@@ -55,7 +57,6 @@ from roundtable.modes import (
 )
 from roundtable.modes.context import key_position
 from roundtable.providers.scripted import ScriptedModel
-from roundtable.stages import as_shaper, restrict_view, run_stage
 from roundtable.testing import scripted_agents
 from roundtable.types import (
     AgentResponse,
@@ -74,7 +75,6 @@ from roundtable.types import (
     TurnResult,
     TurnSpec,
 )
-from roundtable.types.plan import MAX_STAGES
 
 
 class Shaped(BaseModeStrategy):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from snapshots.prompt_views import ADA, COMPACT, FULL, NONCE, SKEPTIC, TOPIC, ask, said, view
 
+from roundtable.core.stages import as_shaper, restrict_view
 from roundtable.errors import ConfigurationError
 from roundtable.modes import BUILTIN_MODES, AdversarialMode, CollaborativeMode, DelphiMode, ModeRegistry, rehearse
 from roundtable.modes.base import role_instructions
@@ -23,7 +24,6 @@ from roundtable.prompts import (
     neutralise,
     render_layers,
 )
-from roundtable.stages import as_shaper, restrict_view
 from roundtable.types import ContextResult, DebateContext, EndRound, Plan, Stage, ToolPolicy, TurnSpec, Visible
 
 ROLES = [

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from snapshots.prompt_views import ADA, COMPACT, FULL, ask
 
+from roundtable.core.stages import restrict_view
+from roundtable.core.types.plan import VOTE_STAGE
 from roundtable.modes import BaseModeStrategy, CollaborativeMode, VotedMode, with_vote
 from roundtable.parsing.answers import ParseFailure, parse_answer
 from roundtable.prompts import answer_schema
-from roundtable.stages import restrict_view
 from roundtable.types import (
     AgentResponse,
     AnyTurn,
@@ -24,7 +25,6 @@ from roundtable.types import (
     Turn,
     TurnResult,
 )
-from roundtable.types.plan import VOTE_STAGE
 
 NAMES = ("ada", "bo", "cy")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

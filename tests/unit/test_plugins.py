@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from roundtable import hookimpl, plugins
-from roundtable._core.registry import HOST, Entry
 from roundtable.api import AgentProfile
+from roundtable.core.base.registry import HOST, Entry
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
 from roundtable.modes import BUILTIN_MODES, CollaborativeMode

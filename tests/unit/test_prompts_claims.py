@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshots.prompt_views import ADA, COMPACT, FULL, NONCE, TOPIC, ask, planned, said, view
 
+from roundtable.core.prompts.claims import is_claim_id
+from roundtable.core.types.plan import BASELINE_STAGE
 from roundtable.modes import AnonymizationProcessor
 from roundtable.parsing.claims import ParsedClaim
 from roundtable.prompts import (
@@ -24,10 +26,8 @@ from roundtable.prompts import (
     quote_answer,
     shown_claims,
 )
-from roundtable.prompts.claims import is_claim_id
 from roundtable.providers.schemas import ANTHROPIC, GOOGLE, OPENAI_STRICT, strict_schema, to_dialect
 from roundtable.types import AgentResponse, Claim, ClaimEvidence, TurnKey, Visible
-from roundtable.types.plan import BASELINE_STAGE
 
 KEYS = st.builds(TurnKey, st.integers(1, 99), st.text(max_size=9), st.integers(0, 99))
 

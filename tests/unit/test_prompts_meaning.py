@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snapshots.prompt_views import COMPACT, FULL, NONCE, planned, said, view
 
+from roundtable.core.prompts.compose import _quote_with_tokens as quote_with_tokens
+from roundtable.core.prompts.compose import _rendered_answers
 from roundtable.prompts import (
     Fence,
     Quotation,
@@ -25,8 +27,6 @@ from roundtable.prompts import (
     quote_answer,
     resolve_comparisons,
 )
-from roundtable.prompts.compose import _quote_with_tokens as quote_with_tokens
-from roundtable.prompts.compose import _rendered_answers
 from roundtable.types import AgentResponse, TurnKey
 
 

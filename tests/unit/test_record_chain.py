@@ -9,10 +9,10 @@ import pytest
 from unit.report_kit import events as events_of
 from unit.report_kit import record, without_hashes
 
+from roundtable.core.record.chain import LogHash, chain_events, find_faults, first_hash
+from roundtable.core.record.fold import Fold, fold_debate
 from roundtable.errors import ConfigurationError, SessionError
 from roundtable.record import ChainHead, archive_parts, read_archive, rebase_past, verify_archive, verify_log, with_id
-from roundtable.record.chain import LogHash, chain_events, find_faults, first_hash
-from roundtable.record.fold import Fold, fold_debate
 from roundtable.record.signature import LogSignature, check_signature, sign_head
 from roundtable.types import Control, DurableEvent, SessionRecord, TextAnswer, utc_now
 

@@ -12,6 +12,7 @@ from roundtable.analysis import DeclaredAnalyzer, StanceAnalyzer, baselines_of, 
 from roundtable.analysis.decision import unread_turns
 from roundtable.cli.storage_location import StorageLocation
 from roundtable.cli.summary import summary_lines
+from roundtable.core.types.plan import JUDGE_STAGE, VOTE_STAGE
 from roundtable.results import Results
 from roundtable.types import (
     AgentConfig,
@@ -31,7 +32,6 @@ from roundtable.types import (
     TurnResult,
     utc_now,
 )
-from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 OPTIONS = ("Porto", "Lisbon", "Faro")
 ERROR = ErrorInfo(name="AgentError", code="API_ERROR", message="It is down.", retryable=False)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from roundtable._core.words import amount, listing, percent, quoted
+from roundtable.core.base.words import amount, listing, percent, quoted
 from roundtable.errors import ConfigurationError
 from roundtable.metrics import basic_agreement, modal_share
 from roundtable.scoring import Measure, casefold, exact, normalise, share

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from roundtable._core.clock import SystemClock
+from roundtable.core.base.clock import SystemClock
 from roundtable.errors import RoundtableError, StorageError
 from roundtable.server.runs import Claimed, Keys
 from roundtable.storage import MemoryStorage

@@ -11,6 +11,7 @@ import pytest
 from integration.engine_kit import CountingModel, late, said, seated
 
 from roundtable.agents import BaseAgent
+from roundtable.core.stages import TurnCancelled, error_from_info, error_info, restrict_view, run_stage
 from roundtable.errors import (
     AgentError,
     APIAuthError,
@@ -23,7 +24,6 @@ from roundtable.errors import (
 )
 from roundtable.modes import CollaborativeMode
 from roundtable.protocols import TurnListener
-from roundtable.stages import TurnCancelled, error_from_info, error_info, restrict_view, run_stage
 from roundtable.types import (
     AgentHealth,
     AgentInfo,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 from roundtable.storage.rules import from_micros, json_text, searchable, span_end, to_micros, value_text
 from roundtable.types import AgentResponse, JsonValue, ToolCallRecord
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, TypeAdapter
 
 import roundtable
 import roundtable.types as public
+from roundtable.core.types.base import field_docs
 from roundtable.types import Budget, Value
-from roundtable.types.base import field_docs
 
 MODELS: list[type[BaseModel]] = [
     *{

@@ -9,10 +9,10 @@ import pytest
 
 import roundtable as rt
 from roundtable import sync
-from roundtable._core.arguments import explains_arguments
 from roundtable.bench import Question, run_study
 from roundtable.client import RoundtableClient
 from roundtable.client.sync import SyncRoundtableClient
+from roundtable.core.base.arguments import explains_arguments
 from roundtable.errors import ConfigurationError, StorageError
 from roundtable.testing import scripted_agents
 

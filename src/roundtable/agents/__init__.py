@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
 from roundtable.agents.base import BaseAgent
 from roundtable.agents.callables import from_callable
 from roundtable.agents.health import HEALTH_TTL_S, AgentStatus, HealthCache
@@ -23,6 +22,7 @@ from roundtable.agents.registry import (
     first_synthesizer,
 )
 from roundtable.agents.synthesis import Synthesizer
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

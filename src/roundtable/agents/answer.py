@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from roundtable.agents.tool_loop import searched_pages
-from roundtable.types import (
+from roundtable.core.types.answers import (
     AgentResponse,
     ApprovalAnswer,
     BallotAnswer,
@@ -19,17 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roundtable.agents.conversation import Conversation
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import Answer, AnswerKind, Citation, Claim, Comparison, ToolCallRecord
+    from roundtable.core.types.chat import ChatResponse
     from roundtable.parsing import Parsed
-    from roundtable.types import (
-        AgentConfig,
-        Answer,
-        AnswerKind,
-        ChatResponse,
-        Citation,
-        Claim,
-        Comparison,
-        ToolCallRecord,
-    )
 
 __all__ = ["answer_tool_calls", "to_answer"]
 

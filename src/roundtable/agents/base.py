@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
-from roundtable._core.text import error_text
 from roundtable.agents.answer import answer_tool_calls, to_answer
 from roundtable.agents.conversation import Conversation
 from roundtable.agents.health import check_health
@@ -28,7 +27,8 @@ from roundtable.agents.repair import (
 )
 from roundtable.agents.synthesis import ask_for_synthesis
 from roundtable.agents.tool_loop import allowed_tools
-from roundtable.errors import (
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import (
     AgentError,
     APIAuthError,
     APINetworkError,
@@ -39,53 +39,38 @@ from roundtable.errors import (
     ParseError,
     RoundtableError,
 )
-from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose, value_problem
-from roundtable.parsing.tool_markup import form_in_call, text_beside_tool_calls
-from roundtable.prompts import (
+from roundtable.core.prompts.answer_format import answer_example, answer_schema, value_schema_of
+from roundtable.core.prompts.claims import asks_claims, label_claims
+from roundtable.core.prompts.compose import (
     PROMPT_VERSION,
-    Fence,
     Quotation,
-    answer_example,
-    answer_schema,
-    asks_claims,
     comparable,
     compose_system,
     compose_user,
-    fresh_nonce,
-    label_claims,
     label_quotations,
     resolve_comparisons,
     shown_claims,
-    value_schema_of,
 )
+from roundtable.core.prompts.fence import Fence, fresh_nonce
+from roundtable.core.stages import HALTED, TurnCancelled, is_fault
+from roundtable.core.types.agents import AgentInfo
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.base import NativeSearch
+from roundtable.core.types.chat import ChatRequest, ChatResponse, Message, OutputSchema
+from roundtable.core.types.debate import TurnResult
+from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose, value_problem
+from roundtable.parsing.tool_markup import form_in_call, text_beside_tool_calls
 from roundtable.reading import without_thoughts
-from roundtable.stages import HALTED, TurnCancelled, is_fault
-from roundtable.types import (
-    AgentInfo,
-    AgentResponse,
-    ChatRequest,
-    ChatResponse,
-    Message,
-    NativeSearch,
-    OutputSchema,
-    TurnResult,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
-    from roundtable.types import (
-        AgentConfig,
-        AgentHealth,
-        AnswerKind,
-        Claim,
-        Comparison,
-        DebateContext,
-        SynthesisResult,
-        TurnKey,
-        TurnSpec,
-    )
+    from roundtable.core.protocols import AgentToolkit, ChatModel, TurnListener
+    from roundtable.core.types.agents import AgentConfig, AgentHealth
+    from roundtable.core.types.answers import AnswerKind, Claim, Comparison, TurnKey
+    from roundtable.core.types.consensus import SynthesisResult
+    from roundtable.core.types.debate import DebateContext
+    from roundtable.core.types.plan import TurnSpec
 
 __all__ = ["BaseAgent"]
 

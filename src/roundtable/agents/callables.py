@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.arguments import explains_arguments
 from roundtable.agents.base import BaseAgent
-from roundtable.types import AgentConfig
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.types.agents import AgentConfig
 
 if TYPE_CHECKING:
+    from roundtable.core.types.agents import ModelProfile, Persona
     from roundtable.providers.callables import AskFunction
-    from roundtable.types import ModelProfile, Persona
 
 __all__ = ["from_callable"]
 

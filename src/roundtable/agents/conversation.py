@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.strict_json import shallow
 from roundtable.agents.native_search import SeatSearch, may_break_on_search, refuses_request, refuses_search
 from roundtable.agents.tool_loop import MOST_TOOL_ROUNDS
-from roundtable.errors import AgentError, APINetworkError, BudgetExceeded, RoundtableError
+from roundtable.core.base.strict_json import shallow
+from roundtable.core.errors import AgentError, APINetworkError, BudgetExceeded, RoundtableError
+from roundtable.core.stages import HALTED, TurnCancelled
+from roundtable.core.types.answers import ToolCallRecord
+from roundtable.core.types.chat import NO_USAGE, ChatRequest, ChatResponse
 from roundtable.gateway.wrapping import announcing, close_stream
-from roundtable.stages import HALTED, TurnCancelled
-from roundtable.types import ChatRequest, ChatResponse, ToolCallRecord
-from roundtable.types.chat import NO_USAGE
 
 if TYPE_CHECKING:
     from roundtable.agents.tool_loop import TurnTools
-    from roundtable.prompts import Fence
-    from roundtable.protocols import ChatModel, TurnListener
-    from roundtable.types import Citation, JsonObject, JsonValue, RetryNotice, Usage
+    from roundtable.core.prompts.fence import Fence
+    from roundtable.core.protocols import ChatModel, TurnListener
+    from roundtable.core.types.answers import Citation
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import Usage
+    from roundtable.core.types.model_facts import RetryNotice
 
 __all__ = ["Conversation"]
 

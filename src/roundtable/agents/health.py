@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.text import error_text
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.text import error_text
+from roundtable.core.types.agents import AgentHealth, AgentInfo
+from roundtable.core.types.chat import ChatRequest, Message
 from roundtable.gateway import Gateway
 from roundtable.gateway.wrapping import make_ready, with_one_try
-from roundtable.types import AgentHealth, AgentInfo, ChatRequest, Message
 
 if TYPE_CHECKING:
-    from roundtable.protocols import ChatModel, Clock
+    from roundtable.core.protocols import ChatModel, Clock
 
 __all__ = ["HEALTH_TIMEOUT_S", "HEALTH_TTL_S", "AgentStatus", "HealthCache", "check_health"]
 

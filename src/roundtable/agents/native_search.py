@@ -6,13 +6,14 @@ import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable.errors import APINetworkError, BudgetExceeded, ContextTooLong
+from roundtable.core.errors import APINetworkError, BudgetExceeded, ContextTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from roundtable.errors import RoundtableError
-    from roundtable.types import DebateContext, NativeSearch
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.types.base import NativeSearch
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = ["SEARCH_REFUSED", "Searching", "SeatSearch", "may_break_on_search", "refuses_request", "refuses_search"]
 

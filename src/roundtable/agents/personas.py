@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.types.agents import AgentConfig, Persona
 from roundtable.modes import ModeRegistry, RoleBasedModeStrategy
-from roundtable.types import AgentConfig, Persona
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.core.protocols import DebateModeStrategy
 
 __all__ = ["GENERAL_PERSONAS", "personas_for", "seat_personas"]
 

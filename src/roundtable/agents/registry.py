@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from roundtable._core.registry import Registry
-from roundtable._core.text import error_text
 from roundtable.agents.health import AgentStatus, HealthCache
 from roundtable.agents.synthesis import Synthesizer
-from roundtable.errors import ConfigurationError
-from roundtable.types import AgentConfig, AgentHealth
+from roundtable.core.base.registry import Registry
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import AgentConfig, AgentHealth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from roundtable.agents.base import BaseAgent
-    from roundtable.protocols import Agent, AgentToolkit, ChatModel, Clock
-    from roundtable.types import AgentInfo
+    from roundtable.core.protocols import Agent, AgentToolkit, ChatModel, Clock
+    from roundtable.core.types.agents import AgentInfo
 
 __all__ = [
     "AgentFactory",

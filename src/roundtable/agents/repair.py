@@ -6,17 +6,19 @@ from dataclasses import replace
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.prompts.compose import find_reference
+from roundtable.core.prompts.fence import Fence
+from roundtable.core.types.answers import Reading
 from roundtable.parsing import Parsed, ParseFailure, parse_prose, read_reply, with_reading
-from roundtable.prompts import Fence, find_reference
 from roundtable.reading import OWN, Asked, as_stated, own_labels, without_thoughts
 from roundtable.reading.form_texts import LINE_WANTED
-from roundtable.types import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.prompts import Quotation
-    from roundtable.types import AnswerKind, ChatResponse
+    from roundtable.core.prompts.compose import Quotation
+    from roundtable.core.types.answers import AnswerKind
+    from roundtable.core.types.chat import ChatResponse
 
 __all__ = [
     "ONLY_REASONING",

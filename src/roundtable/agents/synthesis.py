@@ -6,22 +6,28 @@ import logging
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable.errors import ParseError, RoundtableError
+from roundtable.core.errors import ParseError, RoundtableError
+from roundtable.core.prompts.compose import Quotation, estimate_tokens, fit_texts, quote_answer
+from roundtable.core.prompts.fence import Fence, fresh_nonce
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.chat import ChatRequest, Message, OutputSchema, Usage
+from roundtable.core.types.consensus import SynthesisResult
+from roundtable.core.types.plan import BASELINE_STAGE
 from roundtable.gateway.budget import SYNTHESIS
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
 from roundtable.parsing.members import text_in, texts_in
-from roundtable.prompts import Fence, Quotation, estimate_tokens, fit_texts, fresh_nonce, quote_answer
 from roundtable.reading import without_thoughts
 from roundtable.report import in_words
-from roundtable.types import AgentConfig, ChatRequest, Message, OutputSchema, SynthesisResult, Usage
-from roundtable.types.plan import BASELINE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.protocols import ChatModel
-    from roundtable.types import AnyTurn, ChatResponse, DebateContext, JsonObject, JsonValue, ModelProfile
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.agents import ModelProfile
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import ChatResponse
+    from roundtable.core.types.debate import AnyTurn, DebateContext
 
 __all__ = ["Synthesized", "Synthesizer", "ask_for_synthesis", "synthesis_request"]
 

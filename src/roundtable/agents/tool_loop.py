@@ -9,31 +9,27 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 
-from roundtable._core.addresses import site_of
-from roundtable._core.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
-from roundtable.protocols import FollowsApprovals
+from roundtable.core.base.addresses import site_of
+from roundtable.core.base.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
+from roundtable.core.protocols import FollowsApprovals
+from roundtable.core.types.answers import Citation, ToolCallRecord
+from roundtable.core.types.base import utc_now
+from roundtable.core.types.chat import Message
+from roundtable.core.types.plan import ToolPolicy
 from roundtable.tools import ToolOutcome, bound
 from roundtable.tools.approval import CallOrigin
 from roundtable.tools.definition import failed_result
-from roundtable.types import Citation, Message, ToolCallRecord, ToolPolicy
-from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from roundtable.prompts import Fence
-    from roundtable.protocols import AgentToolkit, ChatModel, TurnListener
+    from roundtable.core.prompts.fence import Fence
+    from roundtable.core.protocols import AgentToolkit, ChatModel, TurnListener
+    from roundtable.core.types.answers import ContextRequest
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import AgentTool, FinishReason, ToolCall, Usage
+    from roundtable.core.types.debate import DebateContext
     from roundtable.tools import DefaultAgentToolkit
-    from roundtable.types import (
-        AgentTool,
-        ContextRequest,
-        DebateContext,
-        FinishReason,
-        JsonObject,
-        JsonValue,
-        ToolCall,
-        Usage,
-    )
 
 __all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools", "searched_pages"]
 

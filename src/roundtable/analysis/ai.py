@@ -12,37 +12,29 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import anyio
 
-from roundtable._core.text import error_text
-from roundtable._core.words import counted
 from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.analysis.declared import RoundCamps
 from roundtable.analysis.health import detect_groupthink
-from roundtable.errors import ConfigurationError, ParseError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, ParseError, RoundtableError
+from roundtable.core.prompts.fence import Fence, fresh_nonce
+from roundtable.core.stages import is_fault
+from roundtable.core.types.base import Value
+from roundtable.core.types.chat import ChatRequest, Message, OutputSchema, Usage
+from roundtable.core.types.consensus import AIConsensusResult, Cluster, GroupthinkWarning, Measured, Nuances
 from roundtable.parsing import find_document
 from roundtable.parsing.members import text_in, texts_in
-from roundtable.prompts import Fence, fresh_nonce
 from roundtable.reading import without_thoughts
-from roundtable.stages import is_fault
 from roundtable.tools import ModelCall
-from roundtable.types import (
-    AIConsensusResult,
-    ChatRequest,
-    Cluster,
-    GroupthinkWarning,
-    Measured,
-    Message,
-    Nuances,
-    OutputSchema,
-    Usage,
-    Value,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.answers import AgentResponse, TurnKey
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.scoring.camps import SameOrDifferent
-    from roundtable.types import AgentResponse, JsonObject, JsonValue, TurnKey
 
 __all__ = [
     "ANALYSIS_SCHEMA",

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree as ET
 
 from roundtable.analysis.movement import Followed, opinion_flow
+from roundtable.core.types.answers import AgentResponse, ClaimEvidence
+from roundtable.core.types.base import Value
+from roundtable.core.types.plan import BASELINE_STAGE, CHAIR_STAGE
 from roundtable.scoring import open_key
-from roundtable.types import AgentResponse, ClaimEvidence, Value
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from roundtable.analysis.movement import OpinionFlow
-    from roundtable.types import Claim, JsonObject, RoundRecord
+    from roundtable.core.types.answers import Claim
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.debate import RoundRecord
 
 __all__ = [
     "AgentInfluence",

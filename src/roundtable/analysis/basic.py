@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from roundtable.analysis.declared import RoundCamps
 from roundtable.analysis.health import detect_groupthink
+from roundtable.core.types.consensus import Cluster, ConsensusResult, Measured
 from roundtable.metrics import basic_agreement
-from roundtable.types import Cluster, ConsensusResult, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import AgentResponse
+    from roundtable.core.types.answers import AgentResponse
 
 __all__ = [
     "ConsensusAnalyzer",

@@ -6,20 +6,20 @@ import logging
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
-from roundtable._core.text import error_text
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps, measured_camps
-from roundtable.errors import PluginError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import PluginError, RoundtableError
+from roundtable.core.stages import is_fault
+from roundtable.core.types.chat import NO_USAGE, Usage
+from roundtable.core.types.consensus import Measured
 from roundtable.logs import ROOT
-from roundtable.stages import is_fault
-from roundtable.types import Measured, Usage
-from roundtable.types.chat import NO_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.protocols import ComparingMeter, ConsensusMeter
+    from roundtable.core.protocols import ComparingMeter, ConsensusMeter
+    from roundtable.core.types.answers import AgentResponse, TurnKey
     from roundtable.tools import ModelCall
-    from roundtable.types import AgentResponse, TurnKey
 
 __all__ = ["AnalyzerChain", "AskingMeter", "NamedMeter"]
 

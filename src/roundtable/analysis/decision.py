@@ -7,9 +7,12 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from roundtable._core.text import error_text
-from roundtable._core.words import listing, shortened, span_in_words
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.text import error_text
+from roundtable.core.base.words import listing, shortened, span_in_words
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.answers import AgentResponse, PlanAnswer, TextAnswer
+from roundtable.core.types.consensus import Decision, VoteReport
+from roundtable.core.types.plan import CHAIR_STAGE, JUDGE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES, VOTE_STAGE
 from roundtable.logs import ROOT
 from roundtable.modes import answers_by_name
 from roundtable.scoring import (
@@ -29,16 +32,15 @@ from roundtable.scoring.motions import count_vote, motions_of, vote_in
 from roundtable.scoring.rules import judges_of
 from roundtable.scoring.swing import decides
 from roundtable.scoring.unread import unread_in_words
-from roundtable.types import AgentResponse, Decision, PlanAnswer, TextAnswer, VoteReport
-from roundtable.types.plan import CHAIR_STAGE, JUDGE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import AnyTurn, DebateConfig, RoundRecord, Turn
     from roundtable.scoring import Ballot, BallotForm, Normalise, TieRule
     from roundtable.scoring.motions import Motions
-    from roundtable.types import AnyConsensus, AnyTurn, DebateConfig, RoundRecord, Turn
 
 __all__ = [
     "BallotBasis",

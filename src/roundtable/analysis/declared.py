@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
-from roundtable._core.words import counted
 from roundtable.analysis.health import detect_groupthink
+from roundtable.core.base.words import counted
+from roundtable.core.types.consensus import Cluster, ConsensusResult, Measured
 from roundtable.scoring.camps import Camps, answer_names, find_round_camps, said_by
-from roundtable.types import Cluster, ConsensusResult, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from roundtable.core.types.answers import AgentResponse, TurnKey
     from roundtable.scoring.camps import SameOrDifferent
-    from roundtable.types import AgentResponse, TurnKey
 
 __all__ = ["DeclaredAnalyzer", "RoundCamps", "measured_camps"]
 

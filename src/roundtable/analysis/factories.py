@@ -13,7 +13,7 @@ from roundtable.analysis.semantic import SemanticAnalyzer, StanceAnalyzer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.protocols import ChatModel, ConsensusMeter
+    from roundtable.core.protocols import ChatModel, ConsensusMeter
 
 __all__ = ["BUILTIN_ANALYZERS", "AnalyzerSetup", "DebateAnalyzerFactory", "Readers"]
 

@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from roundtable.analysis.decision import CastVote, ballots_of, cast_votes, decided_by_judges, own_vote_stage
+from roundtable.core.types.base import Share, Value
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.plan import BASELINE_STAGE, VOTE_STAGE
 from roundtable.scoring import casefold, decide, open_key
-from roundtable.types import Share, Usage, Value
-from roundtable.types.plan import BASELINE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.core.types.answers import AgentResponse, ContextRequest
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import AnyTurn, DebateConfig, RoundRecord, SessionStatus, Turn
     from roundtable.scoring import Normalise
-    from roundtable.types import (
-        AgentResponse,
-        AnyConsensus,
-        AnyTurn,
-        ContextRequest,
-        DebateConfig,
-        RoundRecord,
-        SessionStatus,
-        Turn,
-    )
 
 __all__ = [
     "Baselines",

@@ -9,16 +9,20 @@ from fractions import Fraction
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from roundtable.core.types.base import Share, Value
+from roundtable.core.types.consensus import GroupthinkWarning
+from roundtable.core.types.plan import FIRST_VOTE_STAGE
 from roundtable.scoring.camps import SameOrDifferent, answers_by_turn, compare_answers, find_round_camps, to_open_answer
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.swing import first_votes, last_votes
-from roundtable.types import GroupthinkWarning, Share, Value
-from roundtable.types.plan import FIRST_VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from roundtable.types import AgentConfig, AgentResponse, Cluster, RoundRecord, TurnKey
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import AgentResponse, TurnKey
+    from roundtable.core.types.consensus import Cluster
+    from roundtable.core.types.debate import RoundRecord
 
 __all__ = [
     "RECORDED",

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from roundtable._core.text import error_text
 from roundtable.analysis.ai import list_of_texts
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.prompts.fence import Fence, fresh_nonce
+from roundtable.core.stages import is_fault
+from roundtable.core.types.chat import ChatRequest, Message, OutputSchema, Usage
 from roundtable.logs import ROOT
 from roundtable.parsing import find_document
-from roundtable.prompts import Fence, fresh_nonce
-from roundtable.stages import is_fault
-from roundtable.types import ChatRequest, Message, OutputSchema, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable.protocols import ChatModel
-    from roundtable.types import AgentResponse
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.answers import AgentResponse
 
 __all__ = ["KeyPointsExtractor", "key_points_by_rules"]
 

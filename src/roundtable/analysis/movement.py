@@ -8,14 +8,16 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from roundtable.analysis.health import answer_moves, are_sides_assigned, basis_of, compare_known, read_pairs
+from roundtable.core.types.base import Share, Value
 from roundtable.scoring.camps import answers_by_turn, find_camps, to_open_answer
-from roundtable.types import Share, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.debate import RoundRecord
     from roundtable.scoring.camps import SameOrDifferent
-    from roundtable.types import AgentResponse, JsonObject, RoundRecord
 
 __all__ = ["Followed", "Opinion", "OpinionCamp", "OpinionFlow", "have_all_changed", "opinion_flow", "pair_verdicts"]
 

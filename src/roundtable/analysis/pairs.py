@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
-from roundtable._core.text import normal_form
+from roundtable.core.base.text import normal_form
+from roundtable.core.types.base import Value
 from roundtable.scoring import casefold
-from roundtable.types import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,14 +9,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Self
 
-from roundtable._core.words import counted, listing, shortened
 from roundtable.analysis.decision import unread_turns
 from roundtable.analysis.findings import independent_consensus
 from roundtable.analysis.health import has_collapsed
 from roundtable.analysis.key_points import key_points_by_rules
 from roundtable.analysis.movement import have_all_changed
-from roundtable.scoring.numbers import exact
-from roundtable.types import (
+from roundtable.core.base.words import counted, listing, shortened
+from roundtable.core.types.layers import (
     ActionRecommendation,
     AgentResponseSummary,
     ConfidenceChange,
@@ -30,20 +29,18 @@ from roundtable.types import (
     RoundtableResponse,
     VerificationHint,
 )
+from roundtable.scoring.numbers import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from roundtable.analysis.findings import DebateFacts
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import RoundRecord
+    from roundtable.core.types.layers import ConsensusLevel, RoundtableStatus
     from roundtable.settings import Settings
-    from roundtable.types import (
-        AgentResponse,
-        AnyConsensus,
-        ConsensusLevel,
-        JsonValue,
-        RoundRecord,
-        RoundtableStatus,
-    )
 
 __all__ = ["HIGH_AGREEMENT", "MEDIUM_AGREEMENT", "ResponseSettings", "build_response", "cut_at_sentence", "level_of"]
 

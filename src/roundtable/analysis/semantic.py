@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 from roundtable.analysis.basic import PlainAnalyzer, majority_position, to_clusters
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
 from roundtable.analysis.pairs import LexicalScorer, PairScore
+from roundtable.core.types.consensus import ConsensusResult, PairReading
 from roundtable.metrics import modal_share
 from roundtable.scoring import open_key
 from roundtable.scoring.camps import abstains
-from roundtable.types import ConsensusResult, PairReading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.analysis.pairs import PairScorer
+    from roundtable.core.types.answers import AgentResponse, TurnKey
     from roundtable.scoring.camps import SameOrDifferent
-    from roundtable.types import AgentResponse, TurnKey
 
 __all__ = ["SemanticAnalyzer", "StanceAnalyzer", "lead"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from roundtable.api.profiles import load_profiles
     from roundtable.api.sse import sse_messages
     from roundtable.api.table import Roundtable, debate
-    from roundtable.types.agents import AgentProfile
+    from roundtable.core.types.agents import AgentProfile
 
 __all__ = ["AgentProfile", "Roundtable", "as_function", "debate", "load_profiles", "sse_messages"]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after
 
-from roundtable._core.network import forbid_network
 from roundtable.agents import AgentRegistry, BaseAgent
 from roundtable.analysis import check_rule
 from roundtable.api.checks import (
@@ -36,8 +35,11 @@ from roundtable.api.profiles import register_profiles
 from roundtable.api.searching import SearchSetting, check_provider_search, read_search, seat_search
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
 from roundtable.api.tools import TableTools, with_service
+from roundtable.core.base.network import forbid_network
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import AgentConfig, ProviderConfig
+from roundtable.core.types.base import NativeSearch
 from roundtable.engine import DebateEngine, EventHub, SessionManager
-from roundtable.errors import ConfigurationError
 from roundtable.exits import ExitSettings, exit_from_spec, exit_from_text, members
 from roundtable.gateway.wrapping import refused_at, trouble_of
 from roundtable.http import masked_url
@@ -50,21 +52,23 @@ from roundtable.scoring import Rule
 from roundtable.settings import Settings, forbid_network_to_children
 from roundtable.storage import open_sqlite
 from roundtable.storage.locations import default_database
-from roundtable.types import AgentConfig, NativeSearch, ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from roundtable._core.registry import Entry
     from roundtable.agents import Synthesizer
     from roundtable.api.searching import SearchLike
     from roundtable.api.seats import Offer
     from roundtable.api.table_options import TableOptions
+    from roundtable.core.base.registry import Entry
+    from roundtable.core.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.chat import ModelCall
+    from roundtable.core.types.events import Event
     from roundtable.exits import Exit
     from roundtable.plugins import Catalog, LoadedPlugins
-    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy, ExitCriterion, Storage
     from roundtable.providers import ProviderFactory
-    from roundtable.types import Budget, Event, JsonObject, JsonValue, ModelCall
 
 __all__ = ["TableParts"]
 

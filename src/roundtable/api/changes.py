@@ -7,28 +7,33 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
 
 from roundtable.api.options import CallerRequest
 from roundtable.api.session_plugins import tool_hints
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.prompts.compose import PROMPT_VERSION
+from roundtable.core.types.base import NativeSearch
+from roundtable.core.types.debate import CallerObjects
+from roundtable.core.types.events import Control, DebateStart
 from roundtable.engine import Adoption
-from roundtable.errors import ConfigurationError
 from roundtable.exits import AnyOf, MaxRounds, asks_moderator, exit_from_spec
-from roundtable.prompts import PROMPT_VERSION
 from roundtable.tools.toolkit import NAMES_WITHOUT_APPROVAL
-from roundtable.types import CallerObjects, Control, DebateStart, NativeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import Agent, DebateModeStrategy
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.record.transitions import HeldRound
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import ContextResult
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.debate import DebateConfig, SessionRecord
+    from roundtable.core.types.events import DurableEvent
     from roundtable.exits import ExitFactory
-    from roundtable.protocols import Agent, DebateModeStrategy
     from roundtable.providers import ProviderFactory
-    from roundtable.record import Fold
-    from roundtable.record.transitions import HeldRound
-    from roundtable.types import AgentConfig, ContextResult, DebateConfig, DurableEvent, SessionRecord
-    from roundtable.types.budget import Budget
 
 __all__ = [
     "OnChange",

@@ -8,15 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.functions import is_async
-from roundtable._core.strict_json import TOO_DEEP, is_too_deep
-from roundtable._core.text import encodable
-from roundtable.errors import ConfigurationError
-from roundtable.types import BatchOptions, Breaker, Budget, ContextResult, ModelProfile, ProviderConfig, RetryPolicy
+from roundtable.core.base.functions import is_async
+from roundtable.core.base.strict_json import TOO_DEEP, is_too_deep
+from roundtable.core.base.text import encodable
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import BatchOptions, Breaker, ModelProfile, ProviderConfig, RetryPolicy
+from roundtable.core.types.answers import ContextResult
+from roundtable.core.types.budget import Budget
 
 if TYPE_CHECKING:
-    from roundtable.protocols import Observer
-    from roundtable.types import Attachment, Event, ModelCall
+    from roundtable.core.protocols import Observer
+    from roundtable.core.types.attachments import Attachment
+    from roundtable.core.types.chat import ModelCall
+    from roundtable.core.types.events import Event
 
 __all__ = [
     "call_function",

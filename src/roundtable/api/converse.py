@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Unpack
 
-from roundtable._core.arguments import explains_arguments
+from roundtable.core.base.arguments import explains_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.options import ConverseOptions
     from roundtable.api.runs import DebateHandle, DebateStream, Prepared
+    from roundtable.core.types.agents import AgentProfile
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.teams import ChatMessage, TeamOrder
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import Budget, ChatMessage, JsonValue
-    from roundtable.types.agents import AgentProfile
-    from roundtable.types.teams import TeamOrder
 
 __all__ = ["TeamTable"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Unpack
 
-from roundtable._core.single_flight import SingleFlight
 from roundtable.analysis import ResponseSettings
 from roundtable.api.changes import (
     agent_unavailable_error,
@@ -52,10 +51,8 @@ from roundtable.api.searching import restore_refusals, restore_search
 from roundtable.api.session_plugins import check_plugins, kinds_kept, plugins_in_use
 from roundtable.api.slots import BatchPatience
 from roundtable.api.teams import restore_agents, table_models_by_id
-from roundtable.engine import Extension, RunLimits
-from roundtable.engine.changes import match_answers
-from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import (
+from roundtable.core.base.single_flight import SingleFlight
+from roundtable.core.errors import (
     ConfigurationError,
     RoundtableError,
     SessionBusy,
@@ -63,11 +60,14 @@ from roundtable.errors import (
     SessionError,
     SessionNotFound,
 )
+from roundtable.core.record.fold import Fold
+from roundtable.core.record.transitions import last_held_round, shared_past
+from roundtable.core.types.debate import ForkOrigin
+from roundtable.engine import Extension, RunLimits
+from roundtable.engine.changes import match_answers
+from roundtable.engine.synthesis import stored_synthesis
 from roundtable.modes import check_config
-from roundtable.record import Fold, shared_past
-from roundtable.record.transitions import last_held_round
 from roundtable.results.debate_result import DebateResult
-from roundtable.types import ForkOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -76,24 +76,19 @@ if TYPE_CHECKING:
     from roundtable.api.changes import OnChange, Rearranged
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
+    from roundtable.core.protocols import Agent, ConsensusMeter, DebateModeStrategy
+    from roundtable.core.record.transitions import HeldRound
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import ContextResult
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.budget import Budget, Estimate
+    from roundtable.core.types.consensus import SynthesisResult
+    from roundtable.core.types.debate import CallerObjects, SessionRecord
+    from roundtable.core.types.events import DurableEvent, RunningCalls
     from roundtable.engine import Adoption, DebateRun
     from roundtable.engine.patience import Patience, WaitFor
     from roundtable.engine.synthesis import Writer
     from roundtable.gateway import Gateway
-    from roundtable.protocols import Agent, ConsensusMeter, DebateModeStrategy
-    from roundtable.record.transitions import HeldRound
-    from roundtable.types import (
-        AgentConfig,
-        Budget,
-        CallerObjects,
-        ContextResult,
-        DurableEvent,
-        Estimate,
-        JsonObject,
-        RunningCalls,
-        SessionRecord,
-        SynthesisResult,
-    )
 
 __all__ = ["Debates", "finish"]
 

@@ -7,17 +7,17 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.arguments import unknown_name_hint
 from roundtable.api.checks import check_providers
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import unknown_name_hint
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import ProviderConfig
 from roundtable.http.guard_public import masked_url
 from roundtable.providers.spec import endpoint_key
-from roundtable.types import ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from roundtable._core.registry import Entry, Registry
+    from roundtable.core.base.registry import Entry, Registry
     from roundtable.providers import ProviderFactory
     from roundtable.settings import Settings
 

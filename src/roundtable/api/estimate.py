@@ -9,59 +9,57 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
 
-from roundtable._core.eventloop import PerLoop, on_thread
-from roundtable._core.words import counted
 from roundtable.api.roles import agents_of
+from roundtable.core.base.eventloop import PerLoop, on_thread
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.prompts.claims import claim_id
+from roundtable.core.protocols import HasFirstRequest
+from roundtable.core.record.fold import Fold
+from roundtable.core.stages import restrict_view
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.answers import (
+    MOST_CLAIMS,
+    AgentResponse,
+    ApprovalAnswer,
+    BallotAnswer,
+    Claim,
+    PlanAnswer,
+    RankingAnswer,
+    RoleViolation,
+    ScoresAnswer,
+    TextAnswer,
+    TurnKey,
+)
+from roundtable.core.types.attachments import stored_contents
+from roundtable.core.types.base import utc_now
+from roundtable.core.types.budget import AgentEstimate, Estimate
+from roundtable.core.types.debate import SessionRecord, Turn, TurnResult
+from roundtable.core.types.events import AgentComplete, RoundComplete, RoundStart
+from roundtable.core.types.plan import EndDebate, Stage
 from roundtable.engine.plan_checks import BoundedMode, whole_mode
-from roundtable.errors import ConfigurationError
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.wrapping import meters_of
 from roundtable.modes import check_config
 from roundtable.modes.rounds import RoundPlanner
-from roundtable.prompts import claim_id
-from roundtable.protocols import HasFirstRequest
-from roundtable.record import Fold
-from roundtable.stages import restrict_view
 from roundtable.tools import AskingToolkit
-from roundtable.types import (
-    AgentComplete,
-    AgentConfig,
-    AgentEstimate,
-    AgentResponse,
-    ApprovalAnswer,
-    BallotAnswer,
-    Claim,
-    EndDebate,
-    Estimate,
-    PlanAnswer,
-    RankingAnswer,
-    RoleViolation,
-    RoundComplete,
-    RoundStart,
-    ScoresAnswer,
-    SessionRecord,
-    Stage,
-    TextAnswer,
-    Turn,
-    TurnKey,
-    TurnResult,
-    utc_now,
-)
-from roundtable.types.answers import MOST_CLAIMS
-from roundtable.types.attachments import stored_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from roundtable._core.registry import Registry
     from roundtable.agents import BaseAgent
     from roundtable.api.seats import Seated
-    from roundtable.protocols import Agent, AgentToolkit, ChatModel, DebateModeStrategy
-    from roundtable.record.transitions import HeldRound
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import Agent, AgentToolkit, ChatModel, DebateModeStrategy
+    from roundtable.core.record.transitions import HeldRound
+    from roundtable.core.types.answers import Answer
+    from roundtable.core.types.attachments import Attachment
+    from roundtable.core.types.chat import ChatRequest
+    from roundtable.core.types.debate import DebateConfig, DebateContext, DebateRecord
+    from roundtable.core.types.plan import TurnSpec
     from roundtable.scoring import Rule
     from roundtable.tools import ModelCall
-    from roundtable.types import Answer, Attachment, ChatRequest, DebateConfig, DebateContext, DebateRecord, TurnSpec
 
 __all__ = ["Extra", "estimate_debate", "simulate_aside"]
 

@@ -8,22 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.files import write_parts
 from roundtable.api.checks import is_path_safe
-from roundtable.errors import ConfigurationError, SessionError, StorageError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.files import write_parts
+from roundtable.core.errors import ConfigurationError, SessionError, StorageError
 from roundtable.plugins.exporters import BUILTIN_EXPORTERS, SessionExporter, file_endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from os import PathLike
 
-    from roundtable._core.registry import Entry
     from roundtable.api.assembly import TableParts
     from roundtable.api.debates import Debates
+    from roundtable.core.base.registry import Entry
+    from roundtable.core.record.chain import ChainHead
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
     from roundtable.plugins import Catalog, Exporter
-    from roundtable.record import ChainHead, LogSignature, Verification
-    from roundtable.types import DurableEvent, SessionRecord
+    from roundtable.record.signature import LogSignature
+    from roundtable.record.verification import Verification
 
 __all__ = ["ExportFormat", "SessionFiles", "can_sign", "find_exporter", "format_of", "parts_of"]
 
@@ -167,7 +170,8 @@ class SessionFiles(ABC):
             >>> anyio.run(main).verdict
             'intact'
         """
-        from roundtable.record import ChainHead, verify_log
+        from roundtable.core.record.chain import ChainHead
+        from roundtable.record.verification import verify_log
 
         expected = ChainHead.parse(head) if isinstance(head, str) else head
         wiring = self._wiring
@@ -197,8 +201,9 @@ class SessionFiles(ABC):
         """
         from anyio import to_thread
 
-        from roundtable._core.eventloop import on_thread
-        from roundtable.record import read_archive, store_whole, with_id
+        from roundtable.core.base.eventloop import on_thread
+        from roundtable.record.archive import read_archive, with_id
+        from roundtable.record.session_edit import store_whole
 
         # Read on a thread that can be abandoned, because the path may be a pipe that nobody writes to.
         text = await on_thread(partial(_read_document, source), name="roundtable import")
@@ -216,8 +221,8 @@ class SessionFiles(ABC):
 
 def _read_signer(path: Path) -> Callable[[ChainHead], LogSignature]:
     """Return a function that signs with the key in a file; raise at once if the key is not usable."""
-    from roundtable.record import sign_head
-    from roundtable.record.chain import ChainHead
+    from roundtable.core.record.chain import ChainHead
+    from roundtable.record.signature import sign_head
 
     try:
         key = path.read_bytes()
@@ -299,7 +304,7 @@ def _export_parts(exporter: Entry[Exporter], write: Callable[[], str | bytes | I
 
 def _check_result(record: SessionRecord, events: tuple[DurableEvent, ...]) -> None:
     """Check that a session has a result; without this check, it could be stored but never shown."""
-    from roundtable.record import fold_debate
+    from roundtable.core.record.fold import fold_debate
     from roundtable.results.debate_result import DebateResult
 
     try:

@@ -6,9 +6,9 @@ import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from roundtable._core.arguments import explains_arguments
 from roundtable.api.checks import check_rounds
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.errors import ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,28 +19,21 @@ if TYPE_CHECKING:
     from roundtable.api.offered import AgentOffer, ModeOffer
     from roundtable.api.options import ConverseOptions, DebateOptions
     from roundtable.api.seats import AgentLike, Offer
+    from roundtable.core.protocols import Agent, DebateModeStrategy, KeyValue, Storage
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.agents import AgentConfig, AgentProfile, ProviderConfig
+    from roundtable.core.types.base import NativeSearch
+    from roundtable.core.types.budget import Budget, Estimate
+    from roundtable.core.types.debate import DebateConfig, SessionRecord
+    from roundtable.core.types.events import DurableEvent, RunningCalls
+    from roundtable.core.types.request import DebateRequest
+    from roundtable.core.types.teams import ChatMessage
     from roundtable.engine import Subscription
     from roundtable.engine.events import LogReader
     from roundtable.gateway import Gateway
     from roundtable.plugins import Catalog, PluginReport
-    from roundtable.protocols import Agent, DebateModeStrategy, KeyValue, Storage
-    from roundtable.record import Fold
     from roundtable.settings import Settings
     from roundtable.tools import Approver
-    from roundtable.types import (
-        AgentConfig,
-        Budget,
-        ChatMessage,
-        DebateConfig,
-        DurableEvent,
-        Estimate,
-        NativeSearch,
-        ProviderConfig,
-        RunningCalls,
-        SessionRecord,
-    )
-    from roundtable.types.agents import AgentProfile
-    from roundtable.types.request import DebateRequest
 
 __all__ = ["FrontTable"]
 

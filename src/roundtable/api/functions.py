@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from pydantic import TypeAdapter, ValidationError
 
-from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.types import Topic
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.debate import Topic
 
 if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions

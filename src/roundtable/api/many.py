@@ -14,7 +14,6 @@ from anyio import create_task_group, sleep
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from roundtable._core.arguments import unknown_name_hint
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
@@ -26,23 +25,25 @@ from roundtable.api.checks import (
 from roundtable.api.debates import finish
 from roundtable.api.progress import ProgressCount
 from roundtable.api.slots import BatchPatience, DebateSeat, Slots
-from roundtable.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.core.base.arguments import unknown_name_hint
+from roundtable.core.errors import BudgetExceeded, ConfigurationError, RoundtableError, SessionBusy, SessionConflict
+from roundtable.core.stages import error_from_info, error_info
+from roundtable.core.types.attachments import read_attachments
+from roundtable.core.types.base import first_error
+from roundtable.core.types.request import DebateRequest
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
-from roundtable.stages import error_from_info, error_info
-from roundtable.types.attachments import read_attachments
-from roundtable.types.base import first_error
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.budget import Budget
     from roundtable.engine import DebateRun
     from roundtable.engine.patience import Patience
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import Budget, JsonValue
 
 __all__ = [
     "BUSY_PAUSE_S",

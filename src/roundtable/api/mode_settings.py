@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 
-from roundtable.errors import ConfigurationError
-from roundtable.prompts import BUILTIN_PROMPTS, PromptLibrary
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.prompts.layers import BUILTIN_PROMPTS, PromptLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["mode_settings"]
 
 _MOST_LEVELS: Final = 20
+_STORED_PATHS: Final = {"roundtable.core.base.": "roundtable._core.", "roundtable.core.": "roundtable."}
+"""Beginnings of the paths of modules, and what stands for them in stored settings: the paths of version 0.2."""
 
 
 def mode_settings(mode: DebateModeStrategy, known: ModeRegistry) -> JsonObject:
@@ -106,7 +108,11 @@ def _describe(value: object, inner: Callable[[object], JsonValue]) -> JsonValue:
 
 
 def _name_of(value: type | FunctionType | BuiltinFunctionType) -> str:
-    name = f"{value.__module__}.{value.__qualname__}"
+    module = value.__module__
+    for path, stored in _STORED_PATHS.items():
+        if module.startswith(path):
+            module = stored + module.removeprefix(path)
+    name = f"{module}.{value.__qualname__}"
     if "<" in name:
         raise _NotPlainError(f"{name} has no name of its own")
     return name

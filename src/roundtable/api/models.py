@@ -8,8 +8,6 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.registry import Entry
-from roundtable._core.words import counted, span_in_words
 from roundtable.agents import Synthesizer, first_synthesizer
 from roundtable.analysis import (
     AnalyzerChain,
@@ -23,17 +21,20 @@ from roundtable.analysis import (
 from roundtable.api.checks import check_budget
 from roundtable.api.estimate import Extra
 from roundtable.api.roles import agents_of
+from roundtable.core.base.registry import Entry
+from roundtable.core.base.words import counted, span_in_words
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.protocols import Facilitated
+from roundtable.core.types.agents import ProviderConfig
+from roundtable.core.types.debate import DebateContext
 from roundtable.engine.closing import independent_answers
-from roundtable.errors import ConfigurationError, RoundtableError
 from roundtable.exits import asks_moderator
 from roundtable.gateway import Gateway, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import default_rate_of, facts_of, is_wrapper, make_ready, meters_of, rewrapped
 from roundtable.plugins.errors import make
-from roundtable.protocols import Facilitated
 from roundtable.providers.spec import batch_refusal, split_model_name
 from roundtable.scoring.rules import judges_of
 from roundtable.tools import AskingToolkit, ModelCall
-from roundtable.types import DebateContext, ProviderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,14 +42,16 @@ if TYPE_CHECKING:
 
     from roundtable.agents import AgentRegistry, BaseAgent
     from roundtable.api.table_options import SeatLike, TableOptions
+    from roundtable.core.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.agents import AgentConfig, RetryPolicy
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.debate import DebateConfig, DebateRecord
     from roundtable.gateway import GuardedModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import Agent, ChatModel, ConsensusMeter, DebateModeStrategy
     from roundtable.providers import Cassette
-    from roundtable.record import Fold
     from roundtable.scoring import Judges
     from roundtable.settings import Settings
-    from roundtable.types import AgentConfig, Budget, DebateConfig, DebateRecord, RetryPolicy
 
 __all__ = ["Helpers", "Models", "analysis_extras", "synthesis_extra"]
 

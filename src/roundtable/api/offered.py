@@ -7,9 +7,10 @@ from itertools import count as count_from
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError
-from roundtable.types import AgentConfig, NativeSearch, Value
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.base import NativeSearch, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from roundtable.api.searching import SearchLike
     from roundtable.api.seats import AgentLike, Seated
     from roundtable.api.table import Roundtable
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.request import DebateRequest, ForkRequest, SearchRequest
     from roundtable.plugins import Catalog
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types.request import DebateRequest, ForkRequest, SearchRequest
 
 __all__ = [
     "AgentOffer",

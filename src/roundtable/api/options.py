@@ -1,6 +1,6 @@
 """The options that Python callers can set for a debate; values may be objects.
 
-Written by `tools/generate.py` from `roundtable.types.request`; change it there.
+Written by `tools/generate.py` from `roundtable.core.types.request`; change it there.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName
-    from roundtable.types.agents import AgentProfile
-    from roundtable.types.attachments import AttachmentLike
-    from roundtable.types.teams import TeamOrder
+    from roundtable.core.types.agents import AgentProfile
+    from roundtable.core.types.attachments import AttachmentLike
+    from roundtable.core.types.teams import TeamOrder
 
 __all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]
 

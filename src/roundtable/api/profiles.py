@@ -8,15 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roundtable._core.yaml_text import read_yaml
 from roundtable.api.checks import check_list
-from roundtable.errors import ConfigurationError
-from roundtable.types.agents import AgentProfile
+from roundtable.core.base.yaml_text import read_yaml
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import AgentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
     from roundtable.plugins import Catalog
 
 __all__ = ["THIS_TABLE", "ProfileLike", "load_profiles", "profile_of", "register_profiles"]

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio import sleep
 
-from roundtable._core.functions import reporter
-from roundtable._core.outage import Reminders
-from roundtable._core.words import counted, duration, shortened
+from roundtable.core.base.functions import reporter
+from roundtable.core.base.outage import Reminders
+from roundtable.core.base.words import counted, duration, shortened
+from roundtable.core.types.chat import Usage
 from roundtable.results.many import FailedDebate, Progress
-from roundtable.types import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.api.debates import Debates
     from roundtable.api.slots import DebateSeat, Slots
+    from roundtable.core.types.debate import ErrorInfo
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import ErrorInfo
 
 __all__ = ["Cause", "ProgressCount", "WaitLog", "WaitNews", "WaitState"]
 

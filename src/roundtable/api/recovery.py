@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable._core.owner import current_owner
 from roundtable.api.debates import finish
 from roundtable.api.many import run_jobs
+from roundtable.core.base.owner import current_owner
+from roundtable.core.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
+from roundtable.core.protocols import Leases
+from roundtable.core.stages import error_info
+from roundtable.core.types.storage import SessionFilter
 from roundtable.engine import RunLimits
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
-from roundtable.protocols import Leases
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import RecoveredSession
-from roundtable.stages import error_info
-from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from roundtable.api.assembly import TableParts
     from roundtable.api.changes import OnChange
     from roundtable.api.debates import Debates
-    from roundtable.record import Fold
-    from roundtable.types import SessionStatus, SessionSummary
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.debate import SessionStatus
+    from roundtable.core.types.storage import SessionSummary
 
 __all__ = ["recover"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from roundtable._core.arguments import unknown_name_hint
 from roundtable.api.checks import (
     check_budget,
     check_deadline,
@@ -25,25 +24,26 @@ from roundtable.api.checks import (
 )
 from roundtable.api.options import CallerRequest
 from roundtable.api.table_options import TableOptions
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import unknown_name_hint
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.attachments import Attachment, read_attachments
+from roundtable.core.types.base import first_error
+from roundtable.core.types.debate import DebateConfig
 from roundtable.modes import check_mode
 from roundtable.parsing import check_answer_schema
 from roundtable.scoring import Rule, find_rule
 from roundtable.scoring.rules import judges_of
-from roundtable.types import DebateConfig
-from roundtable.types.attachments import Attachment, read_attachments
-from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._core.registry import Registry
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import Agent, DebateModeStrategy
+    from roundtable.core.types.base import JsonObject
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, DebateModeStrategy
-    from roundtable.types import JsonObject
 
 __all__ = [
     "ResolvedDebate",

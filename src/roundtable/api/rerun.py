@@ -16,18 +16,17 @@ from roundtable.api.changes import Rearranged
 from roundtable.api.checks import check_budget, check_whole
 from roundtable.api.debates import finish
 from roundtable.api.many import BUSY_PAUSE_S, run_jobs
-from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.core.errors import ConfigurationError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.core.types.chat import Usage
 from roundtable.results.reruns import RerunAudit, RerunOutcome
 from roundtable.scoring.camps import OpenAnswer, Said, compare_answers
-from roundtable.types import Usage
 
 if TYPE_CHECKING:
     from roundtable.api.debates import Debates
-    from roundtable.record.transitions import HeldRound
+    from roundtable.core.record.transitions import HeldRound
+    from roundtable.core.types.budget import Budget, Estimate
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.reruns import RerunChange
-    from roundtable.types import Estimate
-    from roundtable.types.budget import Budget
 
 __all__ = ["Rerun"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.agents import BaseAgent
-from roundtable.types import AgentConfig
+from roundtable.core.types.agents import AgentConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
 
 __all__ = ["agents_of"]
 

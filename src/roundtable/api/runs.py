@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import anyio
 
-from roundtable._core.eventloop import ends_program
-from roundtable._core.text import error_text
 from roundtable.api.checks import check_name
-from roundtable.errors import ConfigurationError, SessionBusy, SessionConflict, SessionError
+from roundtable.core.base.eventloop import ends_program
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, SessionBusy, SessionConflict, SessionError
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.events import Event, RunningCalls
     from roundtable.engine import DebateRun, Subscription
-    from roundtable.record import Fold
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import Event, RunningCalls
 
 __all__ = ["BackgroundRun", "DebateHandle", "DebateStream", "Prepared", "RunningTable", "Watch", "ends_run"]
 

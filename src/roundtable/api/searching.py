@@ -10,16 +10,16 @@ from pydantic import ValidationError
 
 from roundtable.agents import BaseAgent
 from roundtable.agents.native_search import SEARCH_REFUSED
-from roundtable.errors import ConfigurationError
-from roundtable.protocols import SearchingAgent
-from roundtable.types import NativeSearch
-from roundtable.types.base import first_error
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import SearchingAgent
+from roundtable.core.types.base import NativeSearch, first_error
 
 if TYPE_CHECKING:
     from roundtable.api.seats import Seated
-    from roundtable.protocols import Agent
-    from roundtable.record import Fold
-    from roundtable.types import AgentConfig, ProviderConfig, SearchProfile
+    from roundtable.core.protocols import Agent
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.agents import AgentConfig, ProviderConfig
+    from roundtable.core.types.base import SearchProfile
 
 __all__ = [
     "SearchLike",

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.agents import BaseAgent, config_of, seat_personas
 from roundtable.api.checks import check_list
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import Agent
+from roundtable.core.types.agents import AgentConfig, ModelProfile
 from roundtable.logs import ROOT
 from roundtable.modes import RoleBasedModeStrategy
-from roundtable.protocols import Agent
 from roundtable.providers import split_model_name
-from roundtable.types import AgentConfig, ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import ChatModel, DebateModeStrategy
+    from roundtable.core.types.agents import Persona, RetryPolicy
+    from roundtable.core.types.providers import ProviderInfo
     from roundtable.plugins import Catalog
-    from roundtable.protocols import ChatModel, DebateModeStrategy
     from roundtable.settings import Settings
-    from roundtable.types import Persona, ProviderInfo, RetryPolicy
 
 __all__ = ["AgentLike", "Offer", "Seated", "default_seats", "offers", "seat_agents", "with_persona"]
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.registry import HOST, same_distribution
 from roundtable.api.tools import with_service
-from roundtable.errors import PluginError
+from roundtable.core.base.registry import HOST, same_distribution
+from roundtable.core.errors import PluginError
+from roundtable.core.types.debate import PluginUse
 from roundtable.modes.shapes import split_mode_name
 from roundtable.scoring.rules import find_rule
-from roundtable.types import PluginUse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from pydantic import JsonValue
 
-    from roundtable._core.registry import Entry, Registry
     from roundtable.api.assembly import TableParts
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import DebateConfig, SessionRecord
+    from roundtable.core.base.registry import Entry, Registry
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.debate import DebateConfig, SessionRecord
 
 __all__ = ["check_plugins", "kinds_kept", "plugins_in_use", "tool_hints"]
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Final, get_args
 import anyio
 
 from roundtable.api.checks import check_flag
+from roundtable.core.errors import ConfigurationError
 from roundtable.engine.patience import OUTAGE_S, ProviderPatience, WaitFor, check_outage
-from roundtable.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from roundtable.core.types.chat import ModelCall
+    from roundtable.core.types.debate import ErrorInfo
     from roundtable.engine.patience import Patience
     from roundtable.gateway import Gateway
-    from roundtable.types import ErrorInfo, ModelCall
 
 __all__ = ["BatchPatience", "DebateSeat", "Slots"]
 

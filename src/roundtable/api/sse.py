@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 
-from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.types.events import sse_event_id
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.events import sse_event_id
 
 if TYPE_CHECKING:
     from roundtable.api.runs import DebateStream, Watch

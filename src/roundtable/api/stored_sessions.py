@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, Unpack
 
-from roundtable._core.arguments import explains_arguments
 from roundtable.api.checks import check_whole
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,22 +19,17 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
     from roundtable.api.runs import DebateHandle, Prepared
+    from roundtable.core.types.answers import ContextResult
+    from roundtable.core.types.budget import Budget, Estimate
+    from roundtable.core.types.consensus import SynthesisResult
+    from roundtable.core.types.debate import SessionStatus
+    from roundtable.core.types.events import RunningCalls
+    from roundtable.core.types.storage import SearchHit, SessionFilter, SessionSummary
     from roundtable.engine.patience import WaitFor
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import RecoveredSession
     from roundtable.results.reruns import RerunAudit, RerunChange
-    from roundtable.types import (
-        Budget,
-        ContextResult,
-        Estimate,
-        RunningCalls,
-        SearchHit,
-        SessionFilter,
-        SessionStatus,
-        SessionSummary,
-        SynthesisResult,
-    )
 
 __all__ = ["NEEDED", "StoredSessions"]
 
@@ -373,7 +368,7 @@ class StoredSessions(ABC):
 
         from roundtable.engine.reread import reread_session
         from roundtable.modes.base import vote_options_of
-        from roundtable.record import store_whole
+        from roundtable.record.session_edit import store_whole
 
         wiring = self._wiring
         record, events = await wiring.storage.read(session_id, tenant=wiring.options.tenant)
@@ -633,7 +628,7 @@ class StoredSessions(ABC):
             wanted: Which sessions; all if omitted. If the filter sets no `limit`, the list is complete.
         """
         await self._load()
-        from roundtable.types import SessionFilter
+        from roundtable.core.types.storage import SessionFilter
 
         if not isinstance(wanted, SessionFilter | None):
             msg = f"sessions() takes a SessionFilter, not {wanted!r}"

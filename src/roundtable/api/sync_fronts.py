@@ -6,35 +6,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from roundtable._core.arguments import explains_arguments
+from roundtable.core.base.arguments import explains_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal
 
-    from roundtable._core.portal import Portal
     from roundtable.api.files import ExportFormat
     from roundtable.api.offered import AgentOffer, ModeOffer
     from roundtable.api.options import ConverseOptions
     from roundtable.api.seats import AgentLike, Offer
     from roundtable.api.table import Roundtable
+    from roundtable.core.base.portal import Portal
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.agents import AgentConfig, AgentProfile, ProviderConfig
+    from roundtable.core.types.base import NativeSearch
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.debate import DebateConfig, SessionRecord
+    from roundtable.core.types.events import DurableEvent, RunningCalls
+    from roundtable.core.types.request import DebateRequest
+    from roundtable.core.types.teams import ChatMessage
     from roundtable.plugins import Catalog, PluginReport
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.record import Fold
     from roundtable.settings import Settings
-    from roundtable.types import (
-        AgentConfig,
-        Budget,
-        ChatMessage,
-        DebateConfig,
-        DurableEvent,
-        NativeSearch,
-        ProviderConfig,
-        RunningCalls,
-        SessionRecord,
-    )
-    from roundtable.types.agents import AgentProfile
-    from roundtable.types.request import DebateRequest
 
 __all__ = ["SyncFrontTable"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
-from roundtable._core.arguments import explains_arguments
 from roundtable.api.converse import TeamTable
 from roundtable.api.files import SessionFiles
 from roundtable.api.fronts import FrontTable
 from roundtable.api.stored_sessions import NEEDED, StoredSessions
 from roundtable.api.table_options import TableOptions
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,22 +31,26 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.table_options import SeatLike
     from roundtable.api.tools import ToolLike
+    from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.attachments import AttachmentLike
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.budget import Budget, Estimate
+    from roundtable.core.types.debate import ModeName, RuleName
+    from roundtable.core.types.events import Event
+    from roundtable.core.types.request import DebateRequest
     from roundtable.engine import DebateEngine
     from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.many import Progress, Results
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.tools import Approver
-    from roundtable.types import Budget, Estimate, Event, JsonObject, JsonValue, ModeName, ProviderConfig, RuleName
-    from roundtable.types.attachments import AttachmentLike
-    from roundtable.types.request import DebateRequest
 
 __all__ = ["Roundtable", "debate"]
 
@@ -157,7 +161,7 @@ class Roundtable(FrontTable, SessionFiles, StoredSessions, TeamTable):
 
     async def _load(self, agents: Sequence[AgentLike] | None = None) -> None:
         # Imported here on purpose: `import roundtable; roundtable.Roundtable` must not load anyio.
-        from roundtable._core.eventloop import import_on_thread
+        from roundtable.core.base.eventloop import import_on_thread
 
         needed, storage = list(NEEDED), self._options.storage
         if storage is None or (isinstance(storage, str) and storage.startswith("sqlite:")):

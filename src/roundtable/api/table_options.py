@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from roundtable.api.searching import SearchLike
     from roundtable.api.seats import AgentLike
     from roundtable.api.tools import ToolLike
+    from roundtable.core.protocols import ChatModel, ConsensusMeter, Observer, Storage
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.events import Event
     from roundtable.gateway.prices import PriceLike
     from roundtable.plugins import PluginChoice
-    from roundtable.protocols import ChatModel, ConsensusMeter, Observer, Storage
     from roundtable.providers import Cassette
     from roundtable.settings import Settings
     from roundtable.tools.approval import Approver
-    from roundtable.types import Budget, Event, ProviderConfig
 
 __all__ = ["SeatLike", "TableOptions"]
 

@@ -15,13 +15,13 @@ from roundtable.api.profiles import THIS_TABLE, profile_of
 from roundtable.api.request import ResolvedDebate, unusable
 from roundtable.api.seats import Seated
 from roundtable.api.tools import TableTools
-from roundtable.errors import ConfigurationError
-from roundtable.protocols import Prepares
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import Prepares
+from roundtable.core.types.agents import AgentConfig, AgentProfile
+from roundtable.core.types.base import first_error
+from roundtable.core.types.debate import DebateConfig
+from roundtable.core.types.teams import INITIATOR, SUMMARIZER, ChatMessage, Team, TeamMember, TeamOrder
 from roundtable.providers import split_model_name
-from roundtable.types import AgentConfig, ChatMessage, DebateConfig, Team, TeamMember
-from roundtable.types.agents import AgentProfile
-from roundtable.types.base import first_error
-from roundtable.types.teams import INITIATOR, SUMMARIZER, TeamOrder
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from roundtable.api.assembly import TableParts
     from roundtable.api.options import ConverseOptions
     from roundtable.api.tools import ToolLike
-    from roundtable.protocols import Agent, AgentToolkit, ChatModel
+    from roundtable.core.protocols import Agent, AgentToolkit, ChatModel
 
 __all__ = [
     "calls_of_team",
@@ -244,7 +244,7 @@ def calls_of_team(team: Team, rounds: int) -> int:
     Failed tries, and turns that a profile repeats, are not counted.
 
     Example:
-        >>> from roundtable.types.teams import TeamMember
+        >>> from roundtable.core.types.teams import TeamMember
         >>> members = TeamMember(agent="clerk", tools=("search",), max_steps=4), TeamMember(agent="editor")
         >>> calls_of_team(Team(members=members), rounds=3)
         17

@@ -7,16 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.api.checks import check_list
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import Agent, AgentToolkit, Prepares, Tool
 from roundtable.plugins.errors import make
-from roundtable.protocols import Agent, AgentToolkit, Prepares, Tool
 from roundtable.tools import AskingToolkit, DefaultAgentToolkit, FactCheck, FunctionTool, SearchWeb, tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from roundtable.core.protocols import ChatModel
     from roundtable.plugins import Catalog
-    from roundtable.protocols import ChatModel
     from roundtable.settings import Settings
     from roundtable.tools.approval import Approver
 

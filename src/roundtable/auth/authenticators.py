@@ -8,7 +8,7 @@ from roundtable.auth.identity import SCOPES, Identity
 from roundtable.auth.tokens import TokenStore
 
 if TYPE_CHECKING:
-    from roundtable.protocols import SleepingClock
+    from roundtable.core.protocols import SleepingClock
 
 __all__ = ["Authenticator", "LocalUser", "TokenAuthenticator", "until_invalid"]
 

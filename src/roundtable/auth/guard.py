@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 import anyio
 from pydantic_core import to_json
 
-from roundtable._core.clock import SystemClock
 from roundtable.auth.authenticators import until_invalid
 from roundtable.auth.identity import Forbidden, Unauthorized
-from roundtable.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import ConfigurationError, RoundtableError, StorageError
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from roundtable.auth.authenticators import Authenticator
     from roundtable.auth.identity import Identity
-    from roundtable.protocols import SleepingClock
+    from roundtable.core.protocols import SleepingClock
 
 __all__ = [
     "IDENTITY",

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator
 
-from roundtable.errors import RoundtableError, StorageError
-from roundtable.types import Timestamp
-from roundtable.types.base import Value
+from roundtable.core.errors import RoundtableError, StorageError
+from roundtable.core.types.base import Timestamp, Value
 
 __all__ = ["SCOPES", "Forbidden", "Identity", "Scope", "Unauthorized", "User", "public_error"]
 

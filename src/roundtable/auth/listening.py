@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.auth.guard import send_json
 from roundtable.auth.identity import Forbidden
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
-    from roundtable.errors import RoundtableError
+    from roundtable.core.errors import RoundtableError
 
 __all__ = ["BACKLOG", "LocalOnly", "address_of", "is_local_request", "listen"]
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from roundtable._core.clock import SystemClock
 from roundtable.auth.identity import SCOPES, Identity, Scope, Unauthorized, User
-from roundtable.errors import ConfigurationError, StorageError
-from roundtable.types import Timestamp
-from roundtable.types.base import Value
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import ConfigurationError, StorageError
+from roundtable.core.types.base import Timestamp, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from roundtable.protocols import Clock, KeyValue, Storage
+    from roundtable.core.protocols import Clock, KeyValue, Storage
 
 __all__ = ["DEFAULT_DAYS", "IssuedToken", "TokenInfo", "TokenStore"]
 

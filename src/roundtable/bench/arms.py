@@ -8,24 +8,26 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.analysis.decision import own_vote
 from roundtable.bench.statistics import exact_mean
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.base import Share, Value
+from roundtable.core.types.chat import Usage
 from roundtable.metrics import conformity, flip_rate, transitions
 from roundtable.parsing import read_reply
 from roundtable.reading import ABSTAIN, Asked, read_answer, read_parts
 from roundtable.reading.units import are_different, stated_units
 from roundtable.scoring import Choice, Measure, Normalise, Rule, decide, is_abstention, normaliser
 from roundtable.scoring.normalisation import match_option
-from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
     from roundtable.bench.questions import Question
+    from roundtable.core.types.answers import AgentResponse, Reading
+    from roundtable.core.types.debate import RoundRecord
     from roundtable.reading import Part
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, Reading, RoundRecord
 
 __all__ = [
     "BASELINES",

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.files import write_error, write_parts
-from roundtable._core.yaml_text import read_yaml
 from roundtable._version import __version__
 from roundtable.analysis import level_of
 from roundtable.api.many import run_jobs
 from roundtable.bench.metrics import BenchmarkMetrics
 from roundtable.bench.runner import AT_ONCE, BenchmarkRunner, BenchmarkScenario
-from roundtable.errors import ConfigurationError, ContextTooLong, StorageError
-from roundtable.types import JsonValue, NonEmpty, Topic, Value
-from roundtable.types.base import invalid_field_text
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.files import write_error, write_parts
+from roundtable.core.base.yaml_text import read_yaml
+from roundtable.core.errors import ConfigurationError, ContextTooLong, StorageError
+from roundtable.core.types.base import JsonValue, NonEmpty, Value, invalid_field_text
+from roundtable.core.types.debate import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +32,13 @@ if TYPE_CHECKING:
 
     from roundtable.api import Roundtable
     from roundtable.bench.runner import Executor, ScenarioRun
-    from roundtable.protocols import SleepingClock
+    from roundtable.core.protocols import SleepingClock
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import RoundRecord
+    from roundtable.core.types.layers import ConsensusLevel
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, AnyConsensus, ConsensusLevel, JsonObject, RoundRecord
 
 __all__ = [
     "Experiment",

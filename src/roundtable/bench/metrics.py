@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from roundtable._core.clock import SystemClock
 from roundtable.analysis import DeclaredAnalyzer
 from roundtable.bench.statistics import exact_mean
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.base import Share, Value, with_upper_bound
+from roundtable.core.types.chat import Usage
 from roundtable.scoring import Number, share
 from roundtable.scoring.camps import answers_by_turn, compare_answers, to_open_answer
 from roundtable.scoring.numbers import whole
-from roundtable.types import AgentResponse, Share, Usage, Value
-from roundtable.types.base import with_upper_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from roundtable.protocols import Clock
+    from roundtable.core.protocols import Clock
+    from roundtable.core.types.answers import AgentResponse, TurnKey
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import RoundRecord
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, AnyConsensus, RoundRecord, TurnKey
 
 __all__ = [
     "BenchmarkMetrics",

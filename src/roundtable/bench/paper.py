@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.files import write_parts
-from roundtable._core.words import counted
 from roundtable._version import __version__
 from roundtable.bench.pictures import drawable
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.base.files import write_parts
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, StorageError
 from roundtable.report import csv_parts
 from roundtable.report.latex import latex_table
 from roundtable.results.plots import save_picture
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from roundtable.bench.report import CategoryReport, Movement, StudyReport
     from roundtable.bench.study import Study
-    from roundtable.types import AgentConfig, JsonObject, JsonValue
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["write_paper"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
 from roundtable.results.plots import COLOURS, MARKERS, colours_of, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:

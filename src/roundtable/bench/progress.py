@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted, duration
+from roundtable.core.base.words import counted, duration
 
 if TYPE_CHECKING:
     from roundtable.results.many import Progress

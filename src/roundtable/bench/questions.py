@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from roundtable._core.strict_json import unique_names
-from roundtable.errors import ConfigurationError
-from roundtable.types import NonEmpty, Topic
-from roundtable.types.argument_value import ArgumentValue
-from roundtable.types.base import first_error
+from roundtable.core.base.strict_json import unique_names
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.argument_value import ArgumentValue
+from roundtable.core.types.base import NonEmpty, first_error
+from roundtable.core.types.debate import Topic
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.words import counted, listing
 from roundtable.bench.arms import Moves, StudyAnswer
 from roundtable.bench.sample_size import sizes_for_verdicts
 from roundtable.bench.statistics import (
@@ -20,12 +19,14 @@ from roundtable.bench.statistics import (
     questions_to_see,
     wilson_interval,
 )
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.words import counted, listing
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.base import Share, Value
+from roundtable.core.types.chat import Usage
 from roundtable.metrics import brier_score, expected_calibration_error
 from roundtable.report.notebook import MOST_BYTES
 from roundtable.results.rows import frame_of
 from roundtable.scoring.numbers import exact, share
-from roundtable.types import Share, Usage, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from roundtable.bench.pictures import StudyPictures
-    from roundtable.types import JsonObject
+    from roundtable.core.types.base import JsonObject
 
 __all__ = [
     "ArmReport",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 from anyio import move_on_after
 from pydantic import Field
 
-from roundtable._core.text import error_text
 from roundtable.api.checks import check_seconds, check_whole
 from roundtable.api.many import run_jobs
 from roundtable.bench.metrics import (
@@ -27,10 +26,13 @@ from roundtable.bench.metrics import (
     metrics_of,
     read_threshold,
 )
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.stages import error_info
+from roundtable.core.types.base import Value
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.debate import ErrorInfo, Topic
 from roundtable.results.debate_result import DebateResult
-from roundtable.stages import error_info
-from roundtable.types import ErrorInfo, Topic, Usage, Value
 
 if TYPE_CHECKING:
     from roundtable.api import Roundtable

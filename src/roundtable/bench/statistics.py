@@ -8,7 +8,7 @@ from fractions import Fraction
 from random import Random
 from typing import Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.metrics.intervals import Interval, normal_reach, tail_of, wilson_interval
 from roundtable.scoring import Number, share
 from roundtable.scoring.numbers import LARGEST, exact, exact_or_none, whole

@@ -16,10 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 from anyio import current_time
 from pydantic import Field, ValidationError, model_validator
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.eventloop import on_thread
-from roundtable._core.functions import is_async, reporter
-from roundtable._core.words import quoted, shortened
 from roundtable.api.checks import check_job_name, check_list, check_progress, check_whole
 from roundtable.api.many import run_in_slots
 from roundtable.api.progress import Cause, WaitNews
@@ -29,14 +25,18 @@ from roundtable.bench.experiments import read_data
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import StudyReport, report_of
 from roundtable.bench.statistics import check_resamples
-from roundtable.errors import ConfigurationError, ContextTooLong, RoundtableError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.eventloop import on_thread
+from roundtable.core.base.functions import is_async, reporter
+from roundtable.core.base.words import quoted, shortened
+from roundtable.core.errors import ConfigurationError, ContextTooLong, RoundtableError
+from roundtable.core.types.base import JsonValue, NonEmpty, Value, invalid_field_text
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.request import DebateRequest
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.many import FailedDebate, Progress
 from roundtable.scoring import Normalise, Rule, normaliser
 from roundtable.scoring.rules import judges_of
-from roundtable.types import JsonValue, NonEmpty, Usage, Value
-from roundtable.types.base import invalid_field_text
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from roundtable.api.many import DebateQueue
     from roundtable.api.options import DebateOptions
     from roundtable.bench.report import StudyReport
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.engine.patience import WaitFor
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["Study", "read_study", "run_study"]
 

@@ -22,7 +22,7 @@ from roundtable.cli.options import (
     Storage,
     Timeout,
 )
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

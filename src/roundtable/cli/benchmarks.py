@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from pydantic import ValidationError
 
-from roundtable._core.words import counted
 from roundtable.bench import (
     BenchmarkRunner,
     BenchmarkScenario,
@@ -25,18 +24,19 @@ from roundtable.bench import (
 from roundtable.bench.runner import mean_metrics
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.base import invalid_field_text
 from roundtable.results.plots import check_plots
-from roundtable.types import AgentConfig
-from roundtable.types.base import invalid_field_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from roundtable.bench import BenchmarkMetrics, ConsensusMetrics, Experiment, ExperimentRun, StudyReport
     from roundtable.cli.context import CommandContext
+    from roundtable.core.types.base import JsonObject
     from roundtable.fleet import Fleet
-    from roundtable.types import JsonObject
 
 __all__ = [
     "Asked",

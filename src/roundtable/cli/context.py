@@ -15,11 +15,12 @@ from pydantic import ValidationError
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.render import Screen
 from roundtable.cli.storage_location import StorageLocation, find_storage, redact_url
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.answers import ContextResult
+from roundtable.core.types.budget import Budget
+from roundtable.core.types.request import DebateRequest
 from roundtable.logs import configure_logging
 from roundtable.settings import Settings
-from roundtable.types import Budget, ContextResult
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     import logging
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.tools import ToolLike
     from roundtable.cli.exit_codes import ExitCode
-    from roundtable.protocols import Storage
+    from roundtable.core.protocols import Storage
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.results.debate_result import DebateResult
     from roundtable.tools import Approver
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = [
     "CommandContext",
@@ -402,8 +403,8 @@ def make_table(
     # Imported late: `--help` must not load the engine.
     from roundtable.api import Roundtable
     from roundtable.api.endpoints import read_endpoints
+    from roundtable.core.types.agents import ProviderConfig
     from roundtable.plugins import Plugins
-    from roundtable.types import ProviderConfig
 
     urls = _base_urls(command_options.base_urls)
     providers = read_endpoints(command_options.endpoints, "--provider")

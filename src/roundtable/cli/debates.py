@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.files import write_error, write_parts
-from roundtable._core.words import counted
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.model_install import show_progress
 from roundtable.cli.run_debate import ContinuedDebate, run_debate
 from roundtable.cli.sessions import full_id
-from roundtable.errors import StorageError
+from roundtable.core.base.files import write_error, write_parts
+from roundtable.core.base.words import counted
+from roundtable.core.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
     from roundtable.api.runs import DebateStream
     from roundtable.cli.context import CommandContext, ResumeOptions
+    from roundtable.core.types.budget import Budget, Estimate
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.reruns import RerunChange
-    from roundtable.types import Estimate
-    from roundtable.types.budget import Budget
 
 __all__ = ["extend", "fork", "hold", "html_writer", "print_estimate", "resume", "show_estimate", "show_rerun"]
 

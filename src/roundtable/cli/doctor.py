@@ -13,13 +13,14 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
-from roundtable._core.text import error_text
-from roundtable._core.words import counted
 from roundtable._version import __version__
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.plugins import offer_data
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.storage import SessionFilter
 from roundtable.http.guard_public import check_plain_http, checked_proxy, checked_url, is_loopback, masked_url
 from roundtable.providers.command import CLAUDE, CODEX, GEMINI, find_binary
 from roundtable.providers.http_provider import ollama_url
@@ -31,7 +32,6 @@ from roundtable.storage.database import Database
 from roundtable.storage.locations import check_new
 from roundtable.storage.salvage import find_damage, salvage
 from roundtable.tools.search import search_provider
-from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.seats import Offer
     from roundtable.cli.context import CommandContext
-    from roundtable.types import ProviderInfo
+    from roundtable.core.types.providers import ProviderInfo
 
 __all__ = ["Check", "run_checks", "save_readable"]
 

@@ -10,11 +10,11 @@ from roundtable.report import in_words, plain, short_answer, unmarked
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.types import (
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import AnyTurn, RoundRecord
+    from roundtable.core.types.events import (
         AgentResponseChunk,
         AgentStart,
-        AnyConsensus,
-        AnyTurn,
         ApprovalDecided,
         ApprovalRequested,
         ConsensusMeasured,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Control,
         Event,
         Retry,
-        RoundRecord,
         RoundStart,
         Waiting,
     )

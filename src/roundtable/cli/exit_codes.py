@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-from roundtable.errors import (
+from roundtable.core.errors import (
     APIAuthError,
     APINetworkError,
     APIRateLimitError,
@@ -84,8 +84,8 @@ def _code_of(kind: type[RoundtableError]) -> ExitCode:
 
 def _shared_reason(error: QuorumLost) -> ExitCode | None:
     # Imported late: `--help` must not load results.
+    from roundtable.core.stages import error_from_info
     from roundtable.results.debate_result import DebateResult
-    from roundtable.stages import error_from_info
 
     rounds = error.partial.rounds if isinstance(error.partial, DebateResult) else ()
     turns = [turn for record in rounds[-1:] for turn in record.turns]

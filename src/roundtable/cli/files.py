@@ -11,8 +11,9 @@ from roundtable.cli.event_printer import line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.sessions import full_id
 from roundtable.cli.storage_location import SHORT_ID
-from roundtable.errors import ConfigurationError
-from roundtable.record import ChainHead, verify_archive
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.record.chain import ChainHead
+from roundtable.record.verification import verify_archive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

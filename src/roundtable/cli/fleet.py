@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import anyio
 import typer
 
-from roundtable._core.files import write_parts
-from roundtable._core.words import counted, duration
 from roundtable.cli.context import CommandContext, CommandOptions, open_context, read_budget, read_debate_options
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
@@ -38,15 +36,17 @@ from roundtable.cli.options import (
     Vote,
 )
 from roundtable.cli.storage_location import SHORT_ID
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.files import write_parts
+from roundtable.core.base.words import counted, duration
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from roundtable.api.options import DebateOptions
+    from roundtable.core.types.base import JsonObject
     from roundtable.fleet import Fleet, JobStatus
     from roundtable.results.many import Results
-    from roundtable.types import JsonObject
 
 __all__ = ["fleet"]
 

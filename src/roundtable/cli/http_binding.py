@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from roundtable.auth import Authenticator
     from roundtable.cli.context import CommandContext
-    from roundtable.protocols import Storage
+    from roundtable.core.protocols import Storage
 
 __all__ = ["HttpBinding"]
 
@@ -53,7 +53,7 @@ class HttpBinding(NamedTuple):
             ConfigurationError: The server would be open or closed to everybody, or the named agents cannot debate.
             StorageError: The sessions cannot be read.
         """
-        from roundtable.types import SessionFilter
+        from roundtable.core.types.storage import SessionFilter
 
         self.check()
         if self.asks and not context.place.is_persistent:

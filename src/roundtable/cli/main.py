@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 import typer.main
 
-from roundtable._core.files import discard_stdout, report_stdout_error
-from roundtable._core.text import error_text
 from roundtable.cli.app import app
 from roundtable.cli.exit_codes import ExitCode, exit_code
 from roundtable.cli.plugins import find_plugin_commands, run_plugin_command, show_plugin_commands
 from roundtable.cli.render import Screen
 from roundtable.cli.typer_commands import HELP, call
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.files import discard_stdout, report_stdout_error
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError
 from roundtable.settings import Settings
 
 if TYPE_CHECKING:

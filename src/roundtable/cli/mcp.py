@@ -31,7 +31,7 @@ from roundtable.cli.options import (
     Tools,
 )
 from roundtable.cli.render import Screen
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from roundtable.tools import Approver

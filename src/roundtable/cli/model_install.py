@@ -11,7 +11,7 @@ import anyio.to_thread
 from roundtable.cli.event_printer import line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.signals import interruptible
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
 from roundtable.providers.local import SMOLLM2, find_weights
 from roundtable.providers.local.weights import Fetch, check_weights, fetch_weights
 

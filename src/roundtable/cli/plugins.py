@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from typer import Typer
 
-from roundtable._core.registry import Registry
-from roundtable._core.text import error_text
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.typer_commands import call, plain_command
-from roundtable.errors import PluginError, RoundtableError
+from roundtable.core.base.registry import Registry
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import PluginError, RoundtableError
 from roundtable.report import plain
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from roundtable._core.registry import Entry
     from roundtable.api.offered import ModeOffer
     from roundtable.api.seats import Offer
     from roundtable.cli.context import CommandContext
     from roundtable.cli.render import Screen
+    from roundtable.core.base.registry import Entry
+    from roundtable.core.types.agents import AgentConfig
     from roundtable.plugins import Command, LoadedPlugins, PluginReport
-    from roundtable.types import AgentConfig
 
 __all__ = [
     "find_plugin_commands",

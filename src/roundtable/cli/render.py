@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from roundtable.cli.event_printer import EventPrinter
-    from roundtable.errors import RoundtableError
+    from roundtable.core.errors import RoundtableError
 
 __all__ = ["Screen"]
 

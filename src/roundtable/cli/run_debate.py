@@ -13,7 +13,7 @@ from roundtable.cli.exit_codes import ExitCode, exit_code
 from roundtable.cli.signals import interruptible
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.cli.summary import heading_lines, show_result, summary_lines
-from roundtable.errors import QuorumLost, RoundtableError, SessionNotFound
+from roundtable.core.errors import QuorumLost, RoundtableError, SessionNotFound
 from roundtable.results.debate_result import DebateResult
 
 __all__ = ["ContinuedDebate", "run_debate"]
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.cli.render import Screen
     from roundtable.cli.storage_location import StorageLocation
-    from roundtable.types import Event, RoundRecord, SessionStatus
+    from roundtable.core.types.debate import RoundRecord, SessionStatus
+    from roundtable.core.types.events import Event
 
     class Running(Protocol):
         """A running debate, such as a `DebateStream`."""

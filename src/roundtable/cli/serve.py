@@ -30,7 +30,7 @@ from roundtable.cli.options import (
     Timeout,
     Tools,
 )
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

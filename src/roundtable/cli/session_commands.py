@@ -23,7 +23,7 @@ from roundtable.cli.options import (
     Timeout,
     Tools,
 )
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 __all__ = ["stored_session_commands"]
 
@@ -98,8 +98,8 @@ def sessions(
 
     from roundtable.cli.context import read_metadata
     from roundtable.cli.sessions import list_sessions, parse_date
-    from roundtable.types import SessionFilter
-    from roundtable.types.base import first_error
+    from roundtable.core.types.base import first_error
+    from roundtable.core.types.storage import SessionFilter
 
     fields = {
         "status": status,

@@ -7,16 +7,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from roundtable._core.files import write_parts
-from roundtable._core.words import counted, shortened
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.cli.summary import debate_lines, show_result, synthesis_lines
-from roundtable.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
+from roundtable.core.base.files import write_parts
+from roundtable.core.base.words import counted, shortened
+from roundtable.core.errors import ConfigurationError, SessionBusy, SessionError, SessionNotFound
+from roundtable.core.types.debate import SessionStatus, status_in_words
+from roundtable.core.types.events import RunningCalls
+from roundtable.core.types.storage import SessionFilter
 from roundtable.report import to_text
-from roundtable.types import RunningCalls, SessionFilter, SessionStatus
-from roundtable.types.debate import status_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from roundtable.cli.context import CommandContext
     from roundtable.cli.render import Screen
     from roundtable.cli.storage_location import StorageLocation
+    from roundtable.core.types.storage import SessionSummary
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import SessionSummary
 
 __all__ = [
     "MOST",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import anyio
 
-from roundtable._core.eventloop import ends_at_once, receive_signals
 from roundtable.cli.exit_codes import ExitCode
+from roundtable.core.base.eventloop import ends_at_once, receive_signals
 
 if TYPE_CHECKING:
     import signal

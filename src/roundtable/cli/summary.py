@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted
 from roundtable.cli.context import request_lines
 from roundtable.cli.event_printer import Line, line, percent, round_lines
 from roundtable.cli.storage_location import SHORT_ID
+from roundtable.core.base.words import counted
 from roundtable.report import choice_prefix, cost_in_words, flow_lines, pair_lines, short_answer, unmarked
 from roundtable.results.findings import (
     advice_in_words,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from roundtable.cli.render import Screen
     from roundtable.cli.storage_location import StorageLocation
+    from roundtable.core.types.agents import AgentConfig
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentConfig
 
 __all__ = ["debate_lines", "heading_lines", "show_result", "summary_lines", "synthesis_lines"]
 

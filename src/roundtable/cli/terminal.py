@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.lowlevel
 
-from roundtable._core.scale import scale_in_words, scale_problem
+from roundtable.core.base.scale import scale_in_words, scale_problem
 from roundtable.providers.human import ABSTAINS, parse_scores, read_option, split_ranking
 from roundtable.report.sanitize import plain
 from roundtable.tools.approval import readable
 
 if TYPE_CHECKING:
+    from roundtable.core.types.base import JsonValue
     from roundtable.providers.human import HumanReply, HumanTurn
     from roundtable.tools import ToolRequest
-    from roundtable.types import JsonValue
 
 __all__ = ["Terminal"]
 

@@ -10,7 +10,7 @@ from roundtable.cli.context import CommandContext, CommandOptions, open_context,
 from roundtable.cli.event_printer import Line, line
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.options import Database, Json, Storage
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.errors import ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
     from roundtable.auth import Scope, TokenInfo, TokenStore

@@ -8,7 +8,7 @@ import typer
 import typer.main
 
 from roundtable.cli.exit_codes import ExitCode
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from roundtable._core.eventloop import until_one_ends
 from roundtable.cli.event_printer import EventPrinter
 from roundtable.cli.exit_codes import ExitCode
 from roundtable.cli.sessions import full_id
 from roundtable.cli.storage_location import SHORT_ID
 from roundtable.cli.summary import heading_lines, summary_lines
-from roundtable.errors import RoundtableError
+from roundtable.core.base.eventloop import until_one_ends
+from roundtable.core.errors import RoundtableError
 
 if TYPE_CHECKING:
     from roundtable.cli.context import CommandContext

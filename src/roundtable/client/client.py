@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self, Unpack
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_jsonable_python
 
-from roundtable._core.arguments import explains_arguments
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.client.connection import ApiRequest, Connection, object_of, path_of
 from roundtable.client.streams import EventStream
-from roundtable.errors import APINetworkError, ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.errors import APINetworkError, ConfigurationError
+from roundtable.core.record.fold import Fold
+from roundtable.core.types.chat import OpenApproval
+from roundtable.core.types.consensus import SynthesisResult
+from roundtable.core.types.storage import SessionSummary
+from roundtable.core.types.teams import ChatMessage
 from roundtable.exits import Exit
-from roundtable.record import Fold, read_archive
+from roundtable.record.archive import read_archive
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
-from roundtable.types import ChatMessage, OpenApproval, SessionSummary, SynthesisResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
         ForkKeywords,
         ResumeKeywords,
     )
-    from roundtable.types import JsonObject, RunningCalls, SessionStatus
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.debate import SessionStatus
+    from roundtable.core.types.events import RunningCalls
 
 __all__ = ["RoundtableClient", "SessionPage"]
 

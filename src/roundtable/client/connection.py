@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote, urlencode
 
-from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict, SessionError, SessionNotFound
+from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict, SessionError, SessionNotFound
 from roundtable.http import HttpClient, HttpLimits, HttpRequest, HttpResponse, checked_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.http import HttpStream
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["ApiRequest", "Connection", "ServerError", "error_from", "error_in_stream", "object_of", "path_of"]
 

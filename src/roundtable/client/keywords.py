@@ -1,6 +1,6 @@
 """The options that callers of a server can set for debates, conversations and stored sessions.
 
-Written by `tools/generate.py` from `roundtable.types.request`; change it there.
+Written by `tools/generate.py` from `roundtable.core.types.request`; change it there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from roundtable.exits import Exit
     from roundtable.types import Attachment, Budget, ContextResult, JsonValue, NativeSearch
-    from roundtable.types.teams import TeamOrder
+    from roundtable.core.types.teams import TeamOrder
 
 __all__ = [
     "ConversationKeywords",

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 from pydantic import ValidationError
 
-from roundtable._core.clock import SystemClock
 from roundtable.api.runs import ends_run
 from roundtable.client.connection import ApiRequest, ServerError, error_in_stream, object_of, path_of
-from roundtable.errors import APINetworkError, APITimeoutError, RoundtableError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import APINetworkError, APITimeoutError, RoundtableError
+from roundtable.core.types.events import DurableBase, wire_event
 from roundtable.http import SseFramer
-from roundtable.types.events import DurableBase, wire_event
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from roundtable.client.connection import Connection
+    from roundtable.core.protocols import SleepingClock
+    from roundtable.core.types.events import Event
     from roundtable.http import HttpStream, SseEvent
-    from roundtable.protocols import SleepingClock
-    from roundtable.types import Event
 
 __all__ = ["EventStream"]
 

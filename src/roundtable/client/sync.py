@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.portal import BlockingIterator, shared_portal
 from roundtable.client.client import RoundtableClient
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.portal import BlockingIterator, shared_portal
 from roundtable.types import Event
 
 if TYPE_CHECKING:
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
         ResumeKeywords,
     )
     from roundtable.client.streams import EventStream
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.chat import OpenApproval
+    from roundtable.core.types.consensus import SynthesisResult
+    from roundtable.core.types.debate import SessionStatus
+    from roundtable.core.types.events import RunningCalls
+    from roundtable.core.types.teams import ChatMessage
     from roundtable.results.audit import DecisionAudit
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import ChatMessage, JsonObject, OpenApproval, RunningCalls, SessionStatus, SynthesisResult
 
 __all__ = ["SyncEventStream", "SyncRoundtableClient"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from roundtable.agents.base import BaseAgent
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import NativeSearch, NonEmpty, Value
 from roundtable.gateway import Gateway
-from roundtable.types import NativeSearch, NonEmpty, Value
 
 if TYPE_CHECKING:
-    from roundtable.protocols import AgentToolkit, ChatModel
-    from roundtable.types import AgentConfig
+    from roundtable.core.protocols import AgentToolkit, ChatModel
+    from roundtable.core.types.agents import AgentConfig
 
 __all__ = [
     "ChatGPTAgent",

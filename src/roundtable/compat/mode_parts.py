@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from roundtable.core.types.answers import AgentResponse
 from roundtable.modes.context import DebateStatistics, calculate_stats, statistics_note
-from roundtable.types import AgentResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import DebateContext
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = [
     "ConfidenceRangeValidator",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.agents.registry import AgentRegistry
 from roundtable.compat.agents import ChatGPTAgent, ClaudeAgent, GeminiAgent, PerplexityAgent
+from roundtable.core.types.agents import AgentConfig
 from roundtable.gateway import Gateway
 from roundtable.logs import ROOT
 from roundtable.modes.registry import ModeRegistry
 from roundtable.settings import Settings
-from roundtable.types import AgentConfig
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from roundtable.agents.base import BaseAgent
     from roundtable.agents.health import AgentStatus
-    from roundtable.protocols import Agent
+    from roundtable.core.protocols import Agent
 
 __all__ = [
     "AgentSetup",

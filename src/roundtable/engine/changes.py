@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.errors import SessionConflict
-from roundtable.types import ContextRequested, ContextResult, ExitResult
+from roundtable.core.errors import SessionConflict
+from roundtable.core.types.answers import ContextResult
+from roundtable.core.types.debate import ExitResult
+from roundtable.core.types.events import ContextRequested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from roundtable.record import Fold
-    from roundtable.types import ContextRequest, JsonValue, RoundRecord
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.answers import ContextRequest
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.debate import RoundRecord
 
 __all__ = ["context_exit", "match_answers", "request_events"]
 

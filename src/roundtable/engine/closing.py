@@ -5,37 +5,32 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from roundtable._core.words import counted, listing
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, decide_record, independent_agreement
-from roundtable.errors import QuorumLost, RoundtableError
+from roundtable.core.base.words import counted, listing
+from roundtable.core.errors import QuorumLost, RoundtableError
+from roundtable.core.stages import error_from_info, error_info
+from roundtable.core.types.debate import ExitResult
+from roundtable.core.types.events import ConsensusMeasured, DebateComplete, DebateError, DebateExit, RoundComplete
+from roundtable.core.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE
 from roundtable.exits import failed_criteria
 from roundtable.scoring.camps import answers_by_turn
 from roundtable.scoring.numbers import exact
-from roundtable.stages import error_from_info, error_info
-from roundtable.types import ConsensusMeasured, DebateComplete, DebateError, DebateExit, ExitResult, RoundComplete
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from roundtable._core.registry import Registry
-    from roundtable.errors import RoundtableError
-    from roundtable.protocols import ConsensusMeter, ExitCriterion
-    from roundtable.record import Fold
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.protocols import ConsensusMeter, ExitCriterion
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.chat import Usage
+    from roundtable.core.types.consensus import Measured
+    from roundtable.core.types.debate import AnyTurn, FailedTurn, RoundRecord, SessionRecord, SessionStatus
+    from roundtable.core.types.plan import Stage
     from roundtable.scoring import Rule
-    from roundtable.types import (
-        AgentResponse,
-        AnyTurn,
-        FailedTurn,
-        JsonValue,
-        Measured,
-        RoundRecord,
-        SessionRecord,
-        SessionStatus,
-        Stage,
-        Usage,
-    )
 
 __all__ = [
     "broken_events",

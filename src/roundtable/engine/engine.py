@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from roundtable._core.ledger import Ledger
-from roundtable._core.waits import reporting_to
-from roundtable._core.words import counted
 from roundtable.agents import config_of, first_synthesizer
 from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
+from roundtable.core.base.ledger import Ledger
+from roundtable.core.base.waits import reporting_to
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict, StorageError
+from roundtable.core.types.debate import RoundResult
+from roundtable.core.types.events import Control, Waiting
 from roundtable.engine.changes import match_answers
 from roundtable.engine.closing import leaving_events
 from roundtable.engine.events import EventHub, notices
@@ -25,7 +28,6 @@ from roundtable.engine.run import DebateRun, mode_of
 from roundtable.engine.spending import RunBudget
 from roundtable.engine.synthesis import stored_synthesis, synthesize_stored
 from roundtable.engine.team import TeamPolicy
-from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict, StorageError
 from roundtable.exits import (
     AnyOf,
     ExitSettings,
@@ -37,39 +39,28 @@ from roundtable.exits import (
 from roundtable.modes import check_config
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.scoring import rule_registry
-from roundtable.types import Control, RoundResult, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable._core.registry import Registry
-    from roundtable._core.waits import Wait
     from roundtable.agents import AgentRegistry
     from roundtable.analysis import AIConsensusAnalyzer
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.base.waits import Wait
+    from roundtable.core.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import AgentResponse, ContextResult
+    from roundtable.core.types.attachments import Attachment
+    from roundtable.core.types.consensus import AIConsensusResult, AnyConsensus, SynthesisResult
+    from roundtable.core.types.debate import CallerObjects, DebateConfig, ForkOrigin, PluginUse, Session
+    from roundtable.core.types.events import DurableEvent, LiveEvent
     from roundtable.engine.sessions import SessionManager
     from roundtable.engine.synthesis import Writer
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion
-    from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import (
-        AgentConfig,
-        AgentResponse,
-        AIConsensusResult,
-        AnyConsensus,
-        Attachment,
-        CallerObjects,
-        ContextResult,
-        DebateConfig,
-        DurableEvent,
-        ForkOrigin,
-        LiveEvent,
-        PluginUse,
-        Session,
-        SynthesisResult,
-    )
 
 __all__ = [
     "Adoption",

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio
 
-from roundtable._core.eventloop import call_soon, ends_program, running_loop
-from roundtable._core.text import error_text
+from roundtable.core.base.eventloop import call_soon, ends_program, running_loop
+from roundtable.core.base.text import error_text
+from roundtable.core.protocols import Notify
 from roundtable.logs import is_power_of_ten
-from roundtable.protocols import Notify
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from roundtable.protocols import Storage
-    from roundtable.types import DurableEvent, Event, LiveEvent
+    from roundtable.core.protocols import Storage
+    from roundtable.core.types.events import DurableEvent, Event, LiveEvent
 
 __all__ = ["EventHub", "LogReader", "Subscription", "notices"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from roundtable.stages import TurnCancelled, error_info
-from roundtable.types import (
+from roundtable.core.stages import TurnCancelled, error_info
+from roundtable.core.types.events import (
     AgentComplete,
     AgentError,
     AgentResponseChunk,
@@ -22,12 +22,16 @@ from roundtable.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable._core.waits import Wait
+    from roundtable.core.base.waits import Wait
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.types.answers import ToolCallRecord
+    from roundtable.core.types.chat import ToolCall
+    from roundtable.core.types.debate import AnyTurn, FailedTurn, Turn
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.plan import TurnSpec
+    from roundtable.core.types.teams import ErrorAction
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
-    from roundtable.errors import RoundtableError
-    from roundtable.types import AnyTurn, DurableEvent, FailedTurn, ToolCall, ToolCallRecord, Turn, TurnSpec
-    from roundtable.types.teams import ErrorAction
 
 __all__ = ["StoringHooks", "TurnAttempt", "TurnRecorder", "publish_wait"]
 

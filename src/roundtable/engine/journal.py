@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from roundtable._core.eventloop import call_soon, running_loop
-from roundtable._core.text import error_text
-from roundtable.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
+from roundtable.core.base.eventloop import call_soon, running_loop
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import LeaseLost, RoundtableError, StaleSequence, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from anyio.abc import TaskGroup
 
-    from roundtable.protocols import Clock, Storage
-    from roundtable.record import Fold
-    from roundtable.types import DurableEvent, Lease, LiveEvent
+    from roundtable.core.protocols import Clock, Storage
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.events import DurableEvent, LiveEvent
+    from roundtable.core.types.storage import Lease
 
 __all__ = ["Journal"]
 

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable._core.text import error_text
-from roundtable._core.waits import SHOWN_S, Wait
-from roundtable.errors import RoundtableError, SessionBusy, SessionError, StorageError
+from roundtable.core.base.text import error_text
+from roundtable.core.base.waits import SHOWN_S, Wait
+from roundtable.core.errors import RoundtableError, SessionBusy, SessionError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from tenacity import RetryCallState
 
+    from roundtable.core.protocols import Storage
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.events import Control
+    from roundtable.core.types.storage import Lease, Owner
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import RunLimits
     from roundtable.engine.sessions import SessionManager
-    from roundtable.protocols import Storage
-    from roundtable.types import Control, JsonValue, Lease, Owner
 
 __all__ = ["LeaseKeeper", "release", "take_lease", "wrap_error"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 
 import anyio
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.outage import Reminders
-from roundtable._core.waits import SHOWN_S, Wait, report_wait
-from roundtable._core.words import duration
-from roundtable.errors import (
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.outage import Reminders
+from roundtable.core.base.waits import SHOWN_S, Wait, report_wait
+from roundtable.core.base.words import duration
+from roundtable.core.errors import (
     AgentError,
     APINetworkError,
     APIRateLimitError,
@@ -21,14 +21,14 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
-from roundtable.stages import error_from_info
+from roundtable.core.stages import error_from_info
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from roundtable.protocols import SleepingClock
-    from roundtable.types import AnyTurn, ErrorInfo, FailedTurn
-    from roundtable.types.events import WaitReason
+    from roundtable.core.protocols import SleepingClock
+    from roundtable.core.types.debate import AnyTurn, ErrorInfo, FailedTurn
+    from roundtable.core.types.events import WaitReason
 
 __all__ = [
     "OUTAGE_S",

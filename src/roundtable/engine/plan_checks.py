@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
-from roundtable._core.eventloop import PerLoop, on_thread
-from roundtable.errors import ConfigurationError, SessionError
+from roundtable.core.base.eventloop import PerLoop, on_thread
+from roundtable.core.errors import ConfigurationError, SessionError
+from roundtable.core.protocols import Facilitated
+from roundtable.core.types.plan import Stage
 from roundtable.modes import (
     WrappedMode,
     with_baseline,
@@ -20,15 +22,15 @@ from roundtable.modes import (
     with_vote,
 )
 from roundtable.modes.rounds import plan_with
-from roundtable.protocols import Facilitated
-from roundtable.types import Stage
 
 if TYPE_CHECKING:
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.debate import DebateConfig, DebateContext
+    from roundtable.core.types.plan import Plan
     from roundtable.engine.patience import Patience
-    from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
-    from roundtable.types import Budget, DebateConfig, DebateContext, Plan
 
 __all__ = ["BoundedMode", "RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.plan import VOTE_STAGE, Stage
 from roundtable.engine.changes import context_exit, request_events
 from roundtable.engine.closing import (
     check_round_quorum,
@@ -21,21 +23,21 @@ from roundtable.engine.plan_checks import plan_isolated
 from roundtable.exits import guarded, without_met
 from roundtable.modes.base import vote_options_of
 from roundtable.modes.rounds import check_plan
-from roundtable.types import Stage, Usage
-from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.errors import QuorumLost
+    from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.consensus import Measured
+    from roundtable.core.types.debate import AnyTurn, DebateContext, ExitResult, RoundRecord
+    from roundtable.core.types.events import DurableEvent
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
-    from roundtable.errors import QuorumLost
-    from roundtable.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
-    from roundtable.record import Fold
     from roundtable.scoring import Rule
-    from roundtable.types import AnyTurn, DebateContext, DurableEvent, ExitResult, Measured, RoundRecord
 
 __all__ = ["DebatePolicy", "Frame", "RoundEnd", "SessionPolicy"]
 

@@ -19,34 +19,28 @@ from roundtable.analysis import (
     decide_record,
 )
 from roundtable.analysis.decision import decided_by_judges
+from roundtable.core.errors import ConfigurationError, SessionConflict
+from roundtable.core.record.chain import chain_events, first_hash
+from roundtable.core.record.fold import Fold
+from roundtable.core.record.transitions import rebase_past
+from roundtable.core.types.answers import AgentResponse, Reading, TurnKey
+from roundtable.core.types.debate import ForkOrigin
+from roundtable.core.types.events import AgentComplete, ConsensusMeasured, DebateComplete, DebateExit, DebateStart
+from roundtable.core.types.plan import EXTERNAL, VOTE_STAGE
 from roundtable.engine.closing import closing_events, measure_round
-from roundtable.errors import ConfigurationError, SessionConflict
 from roundtable.parsing import Parsed, with_reading
 from roundtable.reading import ABSTAIN, READER_VERSION, Asked, as_stated, read_answer, read_parts
-from roundtable.record import Fold, rebase_past
-from roundtable.record.chain import chain_events, first_hash
-from roundtable.types import (
-    AgentComplete,
-    AgentResponse,
-    ConsensusMeasured,
-    DebateComplete,
-    DebateExit,
-    DebateStart,
-    ForkOrigin,
-    Reading,
-    TurnKey,
-)
-from roundtable.types.plan import EXTERNAL, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from roundtable._core.registry import Registry
-    from roundtable.protocols import ConsensusMeter
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import ConsensusMeter
+    from roundtable.core.types.debate import RoundRecord, SessionRecord, Turn
+    from roundtable.core.types.events import DurableEvent
     from roundtable.reading import Part
     from roundtable.scoring import Rule
-    from roundtable.types import DurableEvent, RoundRecord, SessionRecord, Turn
 
 __all__ = ["read_again", "reread_session"]
 

@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from roundtable.core.errors import LeaseLost, RoundtableError, SessionError
+from roundtable.core.stages import HALTED, as_shaper, run_stage
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.debate import ExitResult, ProviderWait
+from roundtable.core.types.events import Control, ConversationStart, DebateExit, DebateStart, RoundStart
+from roundtable.core.types.plan import EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE, EndDebate, Stage
+from roundtable.core.types.teams import INITIATOR
 from roundtable.engine.closing import (
     broken_events,
     check_stage_quorum,
@@ -22,29 +29,17 @@ from roundtable.engine.lease import LeaseKeeper, wrap_error
 from roundtable.engine.patience import failed_by_providers
 from roundtable.engine.plan_checks import plan_isolated, same_stage
 from roundtable.engine.synthesis import cancelled_synthesis, synthesis_event
-from roundtable.errors import LeaseLost, RoundtableError, SessionError
 from roundtable.modes.rounds import check_plan
 from roundtable.modes.team import TeamMode, goal_of
-from roundtable.stages import HALTED, as_shaper, run_stage
-from roundtable.types import (
-    Control,
-    ConversationStart,
-    DebateExit,
-    DebateStart,
-    EndDebate,
-    ExitResult,
-    ProviderWait,
-    RoundStart,
-    Stage,
-    Usage,
-)
-from roundtable.types.plan import EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE
-from roundtable.types.teams import INITIATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from roundtable.core.protocols import Agent, DebateModeStrategy
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.debate import AnyTurn, DebateConfig, DebateContext, FailedTurn, RoundRecord
+    from roundtable.core.types.events import DurableEvent, SynthesisComplete
     from roundtable.engine.hooks import TurnAttempt
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import RunLimits, StepLimiter
@@ -52,17 +47,6 @@ if TYPE_CHECKING:
     from roundtable.engine.spending import RunBudget
     from roundtable.engine.synthesis import Writer
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import Agent, DebateModeStrategy
-    from roundtable.record import Fold
-    from roundtable.types import (
-        AnyTurn,
-        DebateConfig,
-        DebateContext,
-        DurableEvent,
-        FailedTurn,
-        RoundRecord,
-        SynthesisComplete,
-    )
 
 __all__ = ["DebateRun", "RunState", "mode_of", "round_event", "start_event"]
 

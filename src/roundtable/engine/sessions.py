@@ -13,40 +13,33 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.owner import current_owner
 from roundtable._version import __version__
-from roundtable.errors import ConfigurationError, SessionBusy, SessionNotFound, StorageError
-from roundtable.prompts import PROMPT_VERSION
-from roundtable.protocols import Backup, FullText, HasBackupHint, Leases
-from roundtable.record import Fold, append_response, rebase_past, save_changes
-from roundtable.record.chain import chain_events, first_hash
-from roundtable.record.session_edit import store_past
-from roundtable.types import AgentConfig, CallerObjects, Control, SearchQuery, SessionFilter, SessionRecord
-from roundtable.types.attachments import stored_contents
-from roundtable.types.plan import EXTERNAL
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.owner import current_owner
+from roundtable.core.errors import ConfigurationError, SessionBusy, SessionNotFound, StorageError
+from roundtable.core.prompts.compose import PROMPT_VERSION
+from roundtable.core.protocols import Backup, FullText, HasBackupHint, Leases
+from roundtable.core.record.chain import chain_events, first_hash
+from roundtable.core.record.fold import Fold
+from roundtable.core.record.transitions import rebase_past
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.attachments import stored_contents
+from roundtable.core.types.debate import CallerObjects, SessionRecord
+from roundtable.core.types.events import Control
+from roundtable.core.types.plan import EXTERNAL
+from roundtable.core.types.storage import SearchQuery, SessionFilter
+from roundtable.record.session_edit import append_response, save_changes, store_past
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable.protocols import Clock, KeyValue, Storage
-    from roundtable.types import (
-        AgentResponse,
-        Attachment,
-        ContextResult,
-        ControlAction,
-        DebateConfig,
-        DurableEvent,
-        ForkOrigin,
-        Owner,
-        PluginUse,
-        RunningCalls,
-        SearchHit,
-        Session,
-        SessionStatus,
-        SessionSummary,
-    )
+    from roundtable.core.protocols import Clock, KeyValue, Storage
+    from roundtable.core.types.answers import AgentResponse, ContextResult
+    from roundtable.core.types.attachments import Attachment
+    from roundtable.core.types.debate import DebateConfig, ForkOrigin, PluginUse, Session, SessionStatus
+    from roundtable.core.types.events import ControlAction, DurableEvent, RunningCalls
+    from roundtable.core.types.storage import Owner, SearchHit, SessionSummary
 
 __all__ = ["ControlSignals", "SessionManager"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from roundtable._core.ledger import DebateKey
-from roundtable.errors import BudgetExceeded
+from roundtable.core.base.ledger import DebateKey
+from roundtable.core.errors import BudgetExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from roundtable._core.ledger import Ledger
-    from roundtable.record import Fold
-    from roundtable.types import AnyTurn, Budget
+    from roundtable.core.base.ledger import Ledger
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.debate import AnyTurn
 
 __all__ = ["RunBudget", "TimeLimit", "seconds_of"]
 

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from roundtable._core.text import error_text
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict
+from roundtable.core.stages import error_from_info, error_info, is_fault
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.events import SynthesisComplete
 from roundtable.engine.lease import LeaseKeeper
-from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
-from roundtable.stages import error_from_info, error_info, is_fault
-from roundtable.types import SynthesisComplete, Usage
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.agents.synthesis import Synthesized
+    from roundtable.core.protocols import Clock
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.consensus import SynthesisResult
+    from roundtable.core.types.debate import DebateContext
     from roundtable.engine.journal import Journal
-    from roundtable.protocols import Clock
-    from roundtable.record import Fold
-    from roundtable.types import DebateContext, SynthesisResult
 
 __all__ = ["Writer", "cancelled_synthesis", "stored_synthesis", "synthesis_event", "synthesize_stored"]
 

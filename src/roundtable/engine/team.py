@@ -5,50 +5,43 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from roundtable.engine.closing import check_round_quorum, error_event, last_events
-from roundtable.engine.hooks import StoringHooks, TurnRecorder
-from roundtable.engine.policy import Frame, RoundEnd
-from roundtable.errors import AgentError, RoundtableError
-from roundtable.modes.team import TeamMode, team_of
-from roundtable.record import reports, result_of
-from roundtable.stages import error_from_info
-from roundtable.types import (
+from roundtable.core.errors import AgentError, RoundtableError
+from roundtable.core.record.fold import reports, result_of
+from roundtable.core.stages import error_from_info
+from roundtable.core.types.answers import PlanAnswer, TextAnswer
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.debate import ExitResult
+from roundtable.core.types.events import (
     AgentComplete,
     ConversationComplete,
     DebateExit,
-    ExitResult,
     InitiatorComplete,
     InitiatorStart,
     InitiatorToolCall,
-    PlanAnswer,
     RoundComplete,
     SummarizerChunk,
     SummarizerStart,
-    TextAnswer,
-    Usage,
 )
-from roundtable.types.teams import INITIATOR, SUMMARIZER
+from roundtable.core.types.teams import INITIATOR, SUMMARIZER
+from roundtable.engine.closing import check_round_quorum, error_event, last_events
+from roundtable.engine.hooks import StoringHooks, TurnRecorder
+from roundtable.engine.policy import Frame, RoundEnd
+from roundtable.modes.team import TeamMode, team_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from roundtable.core.errors import QuorumLost
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.answers import ToolCallRecord
+    from roundtable.core.types.chat import ToolCall
+    from roundtable.core.types.debate import AnyTurn, FailedTurn, RoundRecord, Turn
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.plan import TurnSpec
+    from roundtable.core.types.teams import ErrorAction, Team
     from roundtable.engine.journal import Journal
     from roundtable.engine.plan_checks import StepLimiter
-    from roundtable.errors import QuorumLost
-    from roundtable.record import Fold
-    from roundtable.types import (
-        AnyTurn,
-        DurableEvent,
-        FailedTurn,
-        RoundRecord,
-        Team,
-        ToolCall,
-        ToolCallRecord,
-        Turn,
-        TurnSpec,
-    )
-    from roundtable.types.teams import ErrorAction
 
 __all__ = ["TeamHooks", "TeamPolicy", "action_after", "complete_event"]
 

@@ -10,12 +10,13 @@ from typing import ClassVar, Final, Self, TypeAlias
 
 from pydantic.alias_generators import to_camel, to_snake
 
-from roundtable._core.text import error_text
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import ExitCriterion, ExitRound
+from roundtable.core.types.base import JsonObject, JsonValue
+from roundtable.core.types.debate import ExitResult
 from roundtable.logs import ROOT
-from roundtable.protocols import ExitCriterion, ExitRound
 from roundtable.scoring.numbers import exact
-from roundtable.types import ExitResult, JsonObject, JsonValue
 
 __all__ = [
     "DEEPEST",

@@ -9,16 +9,18 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, Self, TypeAlias
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.words import counted, listing, share_text
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.words import counted, listing, share_text
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import ExitRound
+from roundtable.core.types.answers import AgentResponse, TurnKey
+from roundtable.core.types.base import JsonValue
+from roundtable.core.types.debate import AnyTurn, ExitResult, FailedTurn, Turn
 from roundtable.exits.base import Exit, Load, as_json, not_ended, whole
 from roundtable.metrics.agreement import entropy, jensen_shannon, tally, total_variation
-from roundtable.protocols import ExitRound
 from roundtable.scoring.camps import compare_answers, to_open_answer
 from roundtable.scoring.numbers import Number, exact, exact_or_none, share
 from roundtable.scoring.open_answers import is_abstention, open_key
-from roundtable.types import AgentResponse, AnyTurn, ExitResult, FailedTurn, JsonValue, Turn, TurnKey
 
 __all__ = [
     "Answers",

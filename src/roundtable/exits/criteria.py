@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self, TypeAlias
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.registry import Registry
-from roundtable._core.words import listing, percent, share_text, shortened
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.registry import Registry
+from roundtable.core.base.words import listing, percent, share_text, shortened
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.protocols import ExitCriterion, ExitRound
+from roundtable.core.types.answers import AgentResponse, BallotAnswer, TextAnswer
+from roundtable.core.types.base import JsonObject, JsonValue
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.debate import AnyTurn, ExitCriteria, ExitResult, Turn
+from roundtable.core.types.plan import MODERATOR_STAGE
 from roundtable.exits.base import DEEPEST, AllOf, AnyOf, Exit, Load, as_json, not_ended, too_deep, whole
 from roundtable.exits.compare import (
     Converged,
@@ -21,23 +27,9 @@ from roundtable.exits.compare import (
     count_answers,
     turns_of,
 )
-from roundtable.protocols import ExitCriterion, ExitRound
 from roundtable.scoring.normalisation import casefold
 from roundtable.scoring.numbers import Number, exact, share
 from roundtable.settings import Settings
-from roundtable.types import (
-    AgentResponse,
-    AnyTurn,
-    BallotAnswer,
-    ExitCriteria,
-    ExitResult,
-    JsonObject,
-    JsonValue,
-    TextAnswer,
-    Turn,
-    Usage,
-)
-from roundtable.types.plan import MODERATOR_STAGE
 
 __all__ = [
     "BUILTIN_EXITS",

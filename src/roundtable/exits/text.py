@@ -6,14 +6,14 @@ import ast
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.exits.base import DEEPEST
 from roundtable.exits.criteria import ExitFactory, exit_from_spec, exit_registry
 
 if TYPE_CHECKING:
-    from roundtable._core.registry import Registry
-    from roundtable.protocols import ExitCriterion
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import ExitCriterion
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["exit_from_text"]
 

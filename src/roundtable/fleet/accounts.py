@@ -9,14 +9,17 @@ import anyio
 from anyio import CancelScope
 from pydantic import Field
 
-from roundtable.errors import BudgetExceeded, ConfigurationError
-from roundtable.types import Budget, Usage, Value
+from roundtable.core.errors import BudgetExceeded, ConfigurationError
+from roundtable.core.types.base import Value
+from roundtable.core.types.budget import Budget
+from roundtable.core.types.chat import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable.protocols import KeyValue
-    from roundtable.types import Estimate, JsonValue
+    from roundtable.core.protocols import KeyValue
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.budget import Estimate
 
 __all__ = ["JobAccount"]
 

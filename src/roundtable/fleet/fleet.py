@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Final, Self, Unpack
 import anyio
 import sniffio
 
-from roundtable._core.eventloop import import_on_thread, until_one_ends
-from roundtable._core.functions import reporter
-from roundtable._core.outage import Outage
-from roundtable.errors import ConfigurationError, SessionConflict, StorageError
+from roundtable.core.base.eventloop import import_on_thread, until_one_ends
+from roundtable.core.base.functions import reporter
+from roundtable.core.base.outage import Outage
+from roundtable.core.errors import ConfigurationError, SessionConflict, StorageError
+from roundtable.core.stages import error_info
+from roundtable.core.types.budget import Budget
+from roundtable.core.types.debate import ErrorInfo
+from roundtable.core.types.request import DebateRequest
 from roundtable.fleet.jobs import (
     Job,
     JobStatus,
@@ -34,11 +38,7 @@ from roundtable.fleet.jobs import (
 from roundtable.fleet.records import FleetRecords
 from roundtable.fleet.tracing import job_traced
 from roundtable.results.many import FailedDebate, Progress, Results
-from roundtable.stages import error_info
 from roundtable.storage.locations import is_created
-from roundtable.types import Budget
-from roundtable.types.debate import ErrorInfo
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.many import NamedDebate
     from roundtable.api.options import DebateOptions
+    from roundtable.core.protocols import Storage
+    from roundtable.core.types.base import JsonValue
     from roundtable.fleet.queue import JobQueue, QueuedDebate
-    from roundtable.protocols import Storage
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import JsonValue
 
 __all__ = ["Fleet"]
 

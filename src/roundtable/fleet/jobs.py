@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, cast
 
 from pydantic import Field, ValidationError
 
-from roundtable._core.strict_json import unique_names
-from roundtable.errors import ConfigurationError, SessionNotFound, StorageError
+from roundtable.core.base.strict_json import unique_names
+from roundtable.core.errors import ConfigurationError, SessionNotFound, StorageError
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.attachments import Attachment, AttachmentInfo, read_attachments
+from roundtable.core.types.base import Timestamp, Value, first_error
+from roundtable.core.types.budget import Budget
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.request import DebateRequest
 from roundtable.exits import exit_from_spec
-from roundtable.types import AgentConfig, Budget, Timestamp, Usage, Value
-from roundtable.types.attachments import Attachment, AttachmentInfo, read_attachments
-from roundtable.types.base import first_error
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import AgentLike
+    from roundtable.core.types.attachments import AttachmentLike
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types.attachments import AttachmentLike
 
 __all__ = [
     "Job",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 import anyio
 from anyio import CancelScope
 
-from roundtable._core.text import error_text
-from roundtable.errors import RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import RoundtableError
+from roundtable.core.types.base import Value
 from roundtable.fleet.fleet import Fleet
 from roundtable.fleet.jobs import JobStatus
 from roundtable.fleet.records import PREFIX, fleet_and_job
-from roundtable.types import Value
 
 if TYPE_CHECKING:
     from types import TracebackType

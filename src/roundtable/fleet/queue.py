@@ -16,7 +16,7 @@ from anyio import to_thread
 from dbos import DBOS, DBOSClient, PortableWorkflowError, WorkflowSerializationFormat
 from sqlalchemy.exc import SQLAlchemyError
 
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from dbos import EnqueueOptions, WorkflowStatus
     from sqlalchemy import Engine
 
+    from roundtable.core.protocols import Storage
+    from roundtable.core.types.storage import QueueDatabase
     from roundtable.fleet.jobs import JobDebate
-    from roundtable.protocols import Storage
-    from roundtable.types.storage import QueueDatabase
 
 __all__ = ["FORMAT", "HOLD", "TRANSACTION_IDLE_S", "JobQueue", "QueuedDebate", "database_of", "quiet_logs"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.attachments import stored_contents
+from roundtable.core.types.storage import Owner
 from roundtable.fleet.accounts import JobAccount
 from roundtable.fleet.jobs import Job
-from roundtable.types import Owner
-from roundtable.types.attachments import stored_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from roundtable.protocols import KeyValue
-    from roundtable.types import Attachment
+    from roundtable.core.protocols import KeyValue
+    from roundtable.core.types.attachments import Attachment
 
 __all__ = ["PREFIX", "FleetRecords", "fleet_and_job"]
 

@@ -17,11 +17,10 @@ from anyio import CancelScope, to_thread
 from anyio.lowlevel import checkpoint
 from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
-from roundtable._core.eventloop import until_one_ends
-from roundtable._core.outage import Outage
-from roundtable._core.owner import current_owner, is_provably_dead
-from roundtable.engine.patience import is_of_provider, pause_s
-from roundtable.errors import (
+from roundtable.core.base.eventloop import until_one_ends
+from roundtable.core.base.outage import Outage
+from roundtable.core.base.owner import current_owner, is_provably_dead
+from roundtable.core.errors import (
     AgentError,
     ConfigurationError,
     QuorumLost,
@@ -31,25 +30,26 @@ from roundtable.errors import (
     SessionNotFound,
     StorageError,
 )
+from roundtable.core.stages import error_info
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.request import DebateRequest
+from roundtable.engine.patience import is_of_provider, pause_s
 from roundtable.fleet.jobs import agents_of, file_hashes, job_of, options_of, request_from_queue
 from roundtable.fleet.queue import HOLD, TRANSACTION_IDLE_S, quiet_logs
 from roundtable.fleet.tracing import within_trace
-from roundtable.stages import error_info
-from roundtable.types import Usage
-from roundtable.types.request import DebateRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from roundtable.api import Roundtable
     from roundtable.api.options import DebateOptions
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.budget import Estimate
     from roundtable.fleet.accounts import JobAccount
     from roundtable.fleet.jobs import Job
     from roundtable.fleet.queue import JobQueue
     from roundtable.fleet.records import FleetRecords
-    from roundtable.record import Fold
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import Estimate
 
 __all__ = ["Worker", "equal_part", "is_working", "polling_interval"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from roundtable._core.ledger import DebateKey, Ledger
+from roundtable.core.base.ledger import DebateKey, Ledger
+from roundtable.core.types.model_facts import RetryNotice
 from roundtable.gateway.breaker import BreakerState, CircuitBreaker, KeyBreaker
 from roundtable.gateway.budget import MeteredModel
 from roundtable.gateway.fallback import FallbackModel
@@ -12,7 +13,6 @@ from roundtable.gateway.prices import ModelPrice, PriceTable
 from roundtable.gateway.retry import RetryRule, retry_with_backoff
 from roundtable.gateway.state import EndpointKey, EndpointState, RateBucket, RetryBudget
 from roundtable.gateway.streams import ChatStream, DeltaStream, StreamingModel
-from roundtable.types import RetryNotice
 
 __all__ = [
     "BreakerState",

@@ -8,8 +8,8 @@ from fractions import Fraction
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.clock import SystemClock
-from roundtable.errors import (
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import (
     AgentError,
     APIAuthError,
     APINetworkError,
@@ -18,12 +18,12 @@ from roundtable.errors import (
     CircuitOpen,
     RoundtableError,
 )
-from roundtable.types import Breaker
+from roundtable.core.types.agents import Breaker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.protocols import Clock
+    from roundtable.core.protocols import Clock
 
 __all__ = ["KEY_RECOVERY_S", "BreakerState", "CircuitBreaker", "KeyBreaker", "certain_outage", "own_words"]
 

@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from roundtable._core.ledger import Amount, Ledger
-from roundtable.errors import BudgetExceeded, RoundtableError
+from roundtable.core.base.ledger import Amount, Ledger
+from roundtable.core.errors import BudgetExceeded, RoundtableError
+from roundtable.core.prompts.compose import estimate_tokens
+from roundtable.core.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
+from roundtable.core.types.chat import ChatDelta, ChatResponse
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.gateway.prices import FULL_PRICE, sane_usage, to_usd, usage_of_failure
 from roundtable.gateway.wrapping import WrappedModel, close_stream, facts_of
-from roundtable.prompts import estimate_tokens
-from roundtable.types import ChatDelta, ChatResponse, ModelFacts
-from roundtable.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from roundtable._core.ledger import Ticket
+    from roundtable.core.base.ledger import Ticket
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.chat import ChatRequest, Usage
+    from roundtable.core.types.providers import ProviderInfo
     from roundtable.gateway.prices import PriceTable
-    from roundtable.protocols import ChatModel
-    from roundtable.types import ChatRequest, ProviderInfo, Usage
 
 __all__ = ["SEARCH_TOKENS", "SYNTHESIS", "MeteredModel", "ReservedModel", "prompt_tokens", "search_tokens"]
 

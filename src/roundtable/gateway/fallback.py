@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import (
+from roundtable.core.errors import (
     AgentError,
     APIAuthError,
     APINetworkError,
@@ -14,15 +14,18 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
+from roundtable.core.types.chat import ChatDelta, ChatResponse, Usage
+from roundtable.core.types.model_facts import ModelFacts, RetryNotice
 from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.wrapping import announcing, close_stream, facts_of, make_ready
-from roundtable.types import ChatDelta, ChatResponse, ModelFacts, RetryNotice, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
-    from roundtable.protocols import ChatModel
-    from roundtable.types import ChatRequest, JsonValue, ModelProfile
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.agents import ModelProfile
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.chat import ChatRequest
 
 __all__ = ["FallbackModel"]
 

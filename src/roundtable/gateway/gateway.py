@@ -12,26 +12,28 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.eventloop import PerLoop
-from roundtable._core.waits import SHOWN_S, Wait, report_wait
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.eventloop import PerLoop
+from roundtable.core.base.waits import SHOWN_S, Wait, report_wait
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import Breaker
 from roundtable.gateway.breaker import CircuitBreaker
 from roundtable.gateway.guarded import CallRules, GuardedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBudget
 from roundtable.gateway.wrapping import default_rate_of
 from roundtable.http.guard_public import masked_url
-from roundtable.types import Breaker
 from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from roundtable.protocols import ChatModel, SleepingClock
-    from roundtable.types import ModelCall, RetryPolicy, WaitReason
-    from roundtable.types.providers import ProviderLookup
+    from roundtable.core.protocols import ChatModel, SleepingClock
+    from roundtable.core.types.agents import RetryPolicy
+    from roundtable.core.types.chat import ModelCall
+    from roundtable.core.types.events import WaitReason
+    from roundtable.core.types.providers import ProviderLookup
 
 __all__ = ["Gateway"]
 

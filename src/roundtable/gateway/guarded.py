@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeVar
 
 import anyio
 
-from roundtable._core.text import error_text
-from roundtable._core.waits import SHOWN_S, Wait
-from roundtable.errors import AgentError, APITimeoutError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.base.waits import SHOWN_S, Wait
+from roundtable.core.errors import AgentError, APITimeoutError, RoundtableError
+from roundtable.core.types.agents import Breaker
+from roundtable.core.types.chat import ChatDelta, ChatResponse, ModelCall, Usage
+from roundtable.core.types.model_facts import RetryNotice
 from roundtable.gateway.budget import MeteredModel, ReservedModel
 from roundtable.gateway.prices import sane_usage, usage_of_failure
 from roundtable.gateway.retry import RetryRule
@@ -27,7 +30,6 @@ from roundtable.gateway.wrapping import (
     notify_timeout,
 )
 from roundtable.http.message import ending_at
-from roundtable.types import Breaker, ChatDelta, ChatResponse, ModelCall, RetryNotice, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -35,10 +37,13 @@ if TYPE_CHECKING:
 
     from tenacity import AsyncRetrying, RetryCallState
 
+    from roundtable.core.protocols import ChatModel, SleepingClock
+    from roundtable.core.types.agents import RetryPolicy
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.chat import ChatRequest
+    from roundtable.core.types.model_facts import ModelFacts
     from roundtable.gateway.gateway import Gateway
     from roundtable.gateway.state import EndpointState
-    from roundtable.protocols import ChatModel, SleepingClock
-    from roundtable.types import ChatRequest, JsonValue, ModelFacts, RetryPolicy
 
 __all__ = [
     "CallReport",

@@ -9,21 +9,20 @@ from decimal import ROUND_UP, Decimal, localcontext
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from roundtable._core.text import error_text
-from roundtable.errors import APITimeoutError, ConfigurationError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import APITimeoutError, ConfigurationError
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.prices import FULL_PRICE, ModelPrice, as_price
 from roundtable.gateway.retry import kind_of
 from roundtable.http.guard_public import is_loopback
-from roundtable.types import ModelPrice, Usage
-from roundtable.types.prices import FULL_PRICE, as_price
 from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from roundtable.errors import RoundtableError
-    from roundtable.types import ProviderInfo
-    from roundtable.types.prices import PriceAmount
-    from roundtable.types.providers import ProviderLookup
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.types.prices import PriceAmount
+    from roundtable.core.types.providers import ProviderInfo, ProviderLookup
 
 __all__ = [
     "FULL_PRICE",

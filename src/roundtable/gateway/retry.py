@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from roundtable._core.clock import SystemClock
-from roundtable.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError, RoundtableError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import AgentError, APIRateLimitError, APITimeoutError, ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from roundtable.protocols import SleepingClock
-    from roundtable.types import RetryKind, RetryPolicy
+    from roundtable.core.protocols import SleepingClock
+    from roundtable.core.types.agents import RetryKind, RetryPolicy
 
 __all__ = ["EVERY_KIND", "RetryRule", "kind_of", "retry_with_backoff"]
 

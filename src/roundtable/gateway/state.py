@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.waits import SHOWN_S, Wait
-from roundtable._core.words import counted
-from roundtable.errors import APIAuthError, APIRateLimitError, RoundtableError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.waits import SHOWN_S, Wait
+from roundtable.core.base.words import counted
+from roundtable.core.errors import APIAuthError, APIRateLimitError, RoundtableError
 from roundtable.gateway.breaker import KeyBreaker, certain_outage, own_words
 from roundtable.gateway.retry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.core.protocols import Clock, SleepingClock
+    from roundtable.core.types.base import RateLimit
+    from roundtable.core.types.chat import ChatRequest, Usage
     from roundtable.gateway.breaker import CircuitBreaker
-    from roundtable.protocols import Clock, SleepingClock
-    from roundtable.types import ChatRequest, RateLimit, Usage
 
 __all__ = [
     "LONGEST_WAIT_S",

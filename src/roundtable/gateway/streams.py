@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, Self
 
-from roundtable.errors import AgentError
-from roundtable.protocols import ChatModel
-from roundtable.types import ChatResponse
+from roundtable.core.errors import AgentError
+from roundtable.core.protocols import ChatModel
+from roundtable.core.types.chat import ChatResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
     from types import TracebackType
 
-    from roundtable.types import ChatDelta, ChatRequest
+    from roundtable.core.types.chat import ChatDelta, ChatRequest
 
 __all__ = ["ChatStream", "DeltaStream", "StreamingModel"]
 

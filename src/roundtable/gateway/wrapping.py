@@ -12,16 +12,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeGuard
 from urllib.parse import urlsplit
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.http.guard_public import is_loopback
-from roundtable.types import ModelFacts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-    from roundtable.errors import RoundtableError
-    from roundtable.protocols import ChatModel, LimitsCalls, PricesCalls, WrapsModels
-    from roundtable.types import ChatRequest, ModelProfile, RetryNotice
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.protocols import ChatModel, LimitsCalls, PricesCalls, WrapsModels
+    from roundtable.core.types.agents import ModelProfile
+    from roundtable.core.types.chat import ChatRequest
+    from roundtable.core.types.model_facts import RetryNotice
 
 __all__ = [
     "WrappedModel",

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 import anyio
 import sniffio
 
-from roundtable._core.eventloop import ClosedWithLoop, PerLoop, import_on_thread
 from roundtable._version import __version__
-from roundtable.errors import AgentError, APINetworkError, APITimeoutError, ConfigurationError
+from roundtable.core.base.eventloop import ClosedWithLoop, PerLoop, import_on_thread
+from roundtable.core.errors import AgentError, APINetworkError, APITimeoutError, ConfigurationError
 from roundtable.http.guard_public import masked_url
 from roundtable.http.message import DEFAULT_LIMITS, HttpLimits, HttpRequest, HttpResponse, call_deadline
 

@@ -7,8 +7,8 @@ import ssl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from roundtable._core.network import NetworkForbidden
-from roundtable.errors import (
+from roundtable.core.base.network import NetworkForbidden
+from roundtable.core.errors import (
     AgentError,
     APINetworkError,
     APITimeoutError,

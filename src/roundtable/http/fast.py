@@ -10,8 +10,8 @@ import aiohttp
 import anyio
 import anyio.lowlevel
 
-from roundtable._core.eventloop import on_thread
-from roundtable.errors import RoundtableError
+from roundtable.core.base.eventloop import on_thread
+from roundtable.core.errors import RoundtableError
 from roundtable.http.failures import (
     broken_connection,
     connection_error,

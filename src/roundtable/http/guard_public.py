@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from roundtable._core.addresses import LONGEST_ADDRESS, split_address
-from roundtable._core.text import unquoted
-from roundtable.errors import APINetworkError, ConfigurationError
+from roundtable.core.base.addresses import LONGEST_ADDRESS, split_address
+from roundtable.core.base.text import unquoted
+from roundtable.core.errors import APINetworkError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

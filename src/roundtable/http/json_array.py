@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from roundtable.errors import AgentError
+from roundtable.core.errors import AgentError
 from roundtable.http.sse import MAX_EVENT_BYTES
 
 __all__ = ["JsonArrayFramer"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from roundtable.errors import APITimeoutError
+    from roundtable.core.errors import APITimeoutError
 
 __all__ = [
     "DEFAULT_LIMITS",

@@ -9,9 +9,9 @@ from urllib.parse import urljoin
 
 import anyio
 
-from roundtable._core.addresses import LONGEST_ADDRESS
-from roundtable._core.text import bounded_marks
-from roundtable.errors import APINetworkError, APIRateLimitError, APITimeoutError
+from roundtable.core.base.addresses import LONGEST_ADDRESS
+from roundtable.core.base.text import bounded_marks
+from roundtable.core.errors import APINetworkError, APIRateLimitError, APITimeoutError
 from roundtable.http.client import HttpClient, HttpLimits, HttpRequest
 from roundtable.http.guard_public import (
     WEB_PORTS,

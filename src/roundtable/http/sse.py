@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from roundtable.errors import AgentError
+from roundtable.core.errors import AgentError
 
 __all__ = ["BARE", "MAX_EVENT_BYTES", "SseEvent", "SseFramer"]
 

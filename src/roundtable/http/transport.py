@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 import anyio
 import httpx
 
-from roundtable._core.eventloop import on_thread
+from roundtable.core.base.eventloop import on_thread
 from roundtable.http.failures import library_errors, to_library_error
 from roundtable.http.guard_public import masked_url
 from roundtable.http.message import KEEPALIVE_S, header_texts

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from roundtable.core.prompts.fence import Fence, neutralise
 from roundtable.mcp.elicitation import ROUND_TRIPS, can_ask
-from roundtable.prompts import Fence, neutralise
 from roundtable.tools.approval import MOST_REASON_CHARS, readable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcp import types
     from mcp.server.context import ServerRequestContext
 
-    from roundtable.types import ContextRequest
+    from roundtable.core.types.answers import ContextRequest
 
 __all__ = ["ROUND_TRIPS", "Elicitor", "InputRequired", "caller_of", "can_ask", "is_remote"]
 

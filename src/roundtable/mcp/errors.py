@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from roundtable._core.text import error_text
 from roundtable.auth.identity import public_error
-from roundtable.errors import RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import RoundtableError
 from roundtable.logs import ROOT
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = [
     "InvalidArguments",

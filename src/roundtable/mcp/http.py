@@ -13,10 +13,10 @@ import anyio
 from mcp import types
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from roundtable._core.eventloop import ends_at_once, receive_signals
 from roundtable.auth import LocalUser
 from roundtable.auth.guard import MOST_BODY_BYTES, AccessGuard, GuardBehavior, cors_options
 from roundtable.auth.listening import LocalOnly, address_of, listen
+from roundtable.core.base.eventloop import ends_at_once, receive_signals
 from roundtable.mcp.jsonrpc_errors import InvalidMessage, parse_message
 
 if TYPE_CHECKING:

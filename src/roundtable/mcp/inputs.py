@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from roundtable.types import DebateMode, SessionStatus, Timestamp, Value
-from roundtable.types.request import DebateRequest, ResumeRequest
-from roundtable.types.storage import Cursor
+from roundtable.core.types.base import Timestamp, Value
+from roundtable.core.types.debate import DebateMode, SessionStatus
+from roundtable.core.types.request import DebateRequest, ResumeRequest
+from roundtable.core.types.storage import Cursor
 
 __all__ = [
     "DEFAULT_WAIT_S",

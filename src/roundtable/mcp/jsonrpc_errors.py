@@ -9,7 +9,7 @@ from mcp import types
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 
 __all__ = ["InvalidMessage", "message_error", "parse_message"]
 

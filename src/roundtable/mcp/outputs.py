@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from roundtable.types import (
+from roundtable.core.types.answers import Citation, Claim, ContextRequest, ImageResult, Reading, Stance
+from roundtable.core.types.base import JsonObject, Share, Timestamp, Value
+from roundtable.core.types.consensus import AnyConsensus, SynthesisResult, VoteReport
+from roundtable.core.types.debate import ErrorInfo, ExitReason, ExitResult, SessionStatus
+from roundtable.core.types.layers import (
     AgentResponseSummary,
-    AnyConsensus,
-    Citation,
-    Claim,
-    ContextRequest,
     DecisionLayer,
-    ErrorInfo,
     EvidenceLayer,
-    ExitResult,
-    ImageResult,
-    JsonObject,
     MetadataLayer,
-    Reading,
     RoundtableStatus,
-    SessionStatus,
-    Share,
-    Stance,
-    SynthesisResult,
-    Timestamp,
-    Value,
-    VoteReport,
 )
-from roundtable.types.debate import ExitReason
 
 __all__ = [
     "AgentEntry",

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
     from roundtable.api.runs import DebateHandle
+    from roundtable.core.types.events import Event
     from roundtable.mcp.tool import ToolCallContext
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import Event
 
 __all__ = ["HEARTBEAT_S", "OpenWaits", "Progress", "follow", "heartbeats", "latest"]
 

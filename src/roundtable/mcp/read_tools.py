@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from roundtable.core.types.storage import SessionFilter
 from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.outputs import (
     AgentEntry,
@@ -32,9 +33,10 @@ from roundtable.mcp.views import (
     round_of,
     state_of,
 )
-from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
+    from roundtable.core.types.debate import RoundRecord
+    from roundtable.core.types.storage import SessionSummary
     from roundtable.mcp.inputs import (
         CitationsInput,
         ConsensusInput,
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     )
     from roundtable.mcp.tool import ToolCallContext
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import RoundRecord, SessionSummary
 
 __all__ = [
     "consensus_of",

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from roundtable.api import Roundtable
+    from roundtable.core.types.base import Value
     from roundtable.mcp.tool import ToolCallContext
-    from roundtable.types import Value
 
 __all__ = [
     "RESOURCES",

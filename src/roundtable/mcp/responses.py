@@ -12,7 +12,7 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 from pydantic_core import to_json
 
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
 from roundtable.mcp.approval import APPROVAL, ClientApproval
 from roundtable.mcp.elicitation import Elicitor, InputRequired, caller_of, is_remote
 from roundtable.mcp.errors import error_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from roundtable.api.tenants import TenantSessions
     from roundtable.auth import Scope
-    from roundtable.types import JsonObject
+    from roundtable.core.types.base import JsonObject
 
     Context: TypeAlias = ServerRequestContext[TenantSessions]
 

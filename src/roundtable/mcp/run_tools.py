@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from roundtable.api.offered import debate_options
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
+from roundtable.core.types.answers import ContextResult
 from roundtable.mcp.errors import invalid_value
 from roundtable.mcp.outputs import ControlOutput, SynthesisOutput
 from roundtable.mcp.progress import follow, heartbeats, latest
 from roundtable.mcp.views import agent_of, debate_output
-from roundtable.types import ContextResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from roundtable.api.runs import DebateHandle
+    from roundtable.core.types.answers import ContextRequest
+    from roundtable.core.types.base import JsonValue
     from roundtable.mcp.inputs import ContinueInput, ControlInput, StartInput, SynthesisInput
     from roundtable.mcp.outputs import DebateOutput
     from roundtable.mcp.tool import ToolCallContext
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import ContextRequest, JsonValue
 
 __all__ = ["continue_debate", "control", "start_debate", "synthesize"]
 

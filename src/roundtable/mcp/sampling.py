@@ -9,15 +9,15 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types.version import is_version_at_least
 
-from roundtable._core.text import error_text
-from roundtable.errors import AgentError, APINetworkError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import AgentError, APINetworkError
+from roundtable.core.types.chat import ChatResponse, Usage
 from roundtable.mcp.elicitation import ROUND_TRIPS
-from roundtable.types import ChatResponse, Usage
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from roundtable.types import ChatRequest, FinishReason, Message
+    from roundtable.core.types.chat import ChatRequest, FinishReason, Message
 
 __all__ = ["ClientSampler"]
 

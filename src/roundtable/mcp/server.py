@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack
 
-from roundtable._core.text import error_text
 from roundtable._version import __version__
 from roundtable.api.tenants import TenantSessions
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError
 from roundtable.mcp.progress import HEARTBEAT_S, OpenWaits
 from roundtable.mcp.texts import INSTRUCTIONS
 

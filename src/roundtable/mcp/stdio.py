@@ -11,7 +11,7 @@ import anyio
 from anyio import to_thread
 from mcp import types
 
-from roundtable._core.eventloop import receive_signals
+from roundtable.core.base.eventloop import receive_signals
 from roundtable.mcp.jsonrpc_errors import InvalidMessage, message_error
 
 if TYPE_CHECKING:

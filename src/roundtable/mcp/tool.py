@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from roundtable.core.types.base import Value
 from roundtable.mcp.errors import invalid_arguments
-from roundtable.types import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roundtable.api.tenants import TenantSession
     from roundtable.auth import Scope
+    from roundtable.core.types.answers import ContextRequest
+    from roundtable.core.types.base import JsonObject
     from roundtable.mcp.progress import OpenWaits, Progress
-    from roundtable.types import ContextRequest, JsonObject
 
 __all__ = ["RoundtableTool", "ToolCallContext"]
 

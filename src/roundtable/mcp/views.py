@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from roundtable._core.words import counted
+from roundtable.core.base.words import counted
+from roundtable.core.types.answers import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
+from roundtable.core.types.plan import JUDGE_STAGE, REVIEWER_ROLE
 from roundtable.mcp.errors import NotFoundInSession
 from roundtable.mcp.outputs import (
     AnswerView,
@@ -16,23 +18,16 @@ from roundtable.mcp.outputs import (
     NextStep,
     ToolUse,
 )
-from roundtable.types import ApprovalAnswer, BallotAnswer, RankingAnswer, ScoresAnswer
-from roundtable.types.plan import JUDGE_STAGE, REVIEWER_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.consensus import Decision
+    from roundtable.core.types.debate import FailedTurn, RoundRecord, SessionStatus, Turn
+    from roundtable.core.types.layers import RoundtableStatus
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import (
-        AgentConfig,
-        AgentResponse,
-        Decision,
-        FailedTurn,
-        RoundRecord,
-        RoundtableStatus,
-        SessionStatus,
-        Turn,
-    )
 
 __all__ = [
     "StateFields",

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TypeAlias, cast
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.ballot_forms import Order, order
 from roundtable.scoring.ballots import Ballot, Tied
 from roundtable.scoring.electorate import Electorate, Profile

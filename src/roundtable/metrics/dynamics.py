@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import Measure, exact_or_none
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
 from roundtable.metrics.agreement import tally
 from roundtable.metrics.dynamics import Positions
 from roundtable.scoring.normalisation import Normalise, normaliser

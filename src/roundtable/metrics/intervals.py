@@ -7,7 +7,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import NamedTuple
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring import Number, share
 from roundtable.scoring.numbers import whole
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import Measure, Number, exact, whole
 

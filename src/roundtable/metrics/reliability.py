@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence, Sized
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from roundtable._core.words import quoted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import quoted
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import Measure, exact
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from roundtable._core.text import well_formed_data
-from roundtable.errors import ConfigurationError
-from roundtable.types import JsonValue, Share
+from roundtable.core.base.text import well_formed_data
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import JsonValue, Share
 
 __all__ = ["Transcript", "TranscriptFormat", "Utterance", "read_transcript"]
 

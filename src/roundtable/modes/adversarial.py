@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import Persona
 from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, by_name, everything, one_of, positions, sequential
-from roundtable.types import Persona
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.prompts import PromptLibrary
-    from roundtable.types import DebateContext, Seat, Visible
+    from roundtable.core.prompts.layers import PromptLibrary
+    from roundtable.core.types.debate import DebateContext, Seat
+    from roundtable.core.types.plan import Visible
 
 __all__ = ["AdversarialMode"]
 

@@ -8,21 +8,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
-from roundtable._core.words import quoted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import quoted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.prompts.layers import BUILTIN_PROMPTS, render_layers
+from roundtable.core.stages import run_stage
+from roundtable.core.types.answers import AgentResponse, RoleViolation, Stance, TurnKey
+from roundtable.core.types.debate import Seat
+from roundtable.core.types.plan import Stage, ToolPolicy, TurnSpec, Visible
 from roundtable.modes.rounds import RoundPlanner
 from roundtable.modes.shapes import Step, by_name, everything, parallel, plan_round, positions, sequential
 from roundtable.modes.simulate import check_supported, rehearse, table_of
-from roundtable.prompts import BUILTIN_PROMPTS, render_layers
-from roundtable.stages import run_stage
-from roundtable.types import AgentResponse, RoleViolation, Seat, Stage, Stance, ToolPolicy, TurnKey, TurnSpec, Visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.prompts import PromptLibrary
-    from roundtable.protocols import Agent, AgentToolkit, DebateModeStrategy
-    from roundtable.types import AnyTurn, DebateConfig, DebateContext, Persona, Plan, Turn
+    from roundtable.core.prompts.layers import PromptLibrary
+    from roundtable.core.protocols import Agent, AgentToolkit, DebateModeStrategy
+    from roundtable.core.types.agents import Persona
+    from roundtable.core.types.debate import AnyTurn, DebateConfig, DebateContext, Turn
+    from roundtable.core.types.plan import Plan
 
 __all__ = [
     "NO_TOOLS",

@@ -8,7 +8,7 @@ from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.shapes import Step, parallel
 
 if TYPE_CHECKING:
-    from roundtable.types import DebateContext
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = ["CollaborativeMode"]
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Protocol
 
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.plan import Note
 from roundtable.metrics.numeric import interquartile_range, median
 from roundtable.scoring import open_key
-from roundtable.types import AgentResponse, Note
 
 if TYPE_CHECKING:
-    from roundtable.types import AnyTurn, Claim, DebateContext, TurnKey
+    from roundtable.core.types.answers import Claim, TurnKey
+    from roundtable.core.types.debate import AnyTurn, DebateContext
 
 __all__ = [
     "AnonymizationProcessor",

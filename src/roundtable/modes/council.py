@@ -5,18 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.types.answers import RankingAnswer
+from roundtable.core.types.plan import CHAIR_STAGE, REVIEWER_ROLE, Note, Visible
 from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
 from roundtable.modes.context import AnonymizationProcessor
 from roundtable.modes.delphi import numbers_of, shuffled_numbers
 from roundtable.modes.shapes import Step, parallel, positions
-from roundtable.types import Note, RankingAnswer, Visible
-from roundtable.types.plan import CHAIR_STAGE, REVIEWER_ROLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.protocols import Agent
-    from roundtable.types import AnyTurn, DebateConfig, DebateContext, Seat, Turn, TurnSpec
+    from roundtable.core.protocols import Agent
+    from roundtable.core.types.debate import AnyTurn, DebateConfig, DebateContext, Seat, Turn
+    from roundtable.core.types.plan import TurnSpec
 
 __all__ = ["CouncilMode", "mean_ranks"]
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.plan import Visible
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.context import AnonymizationProcessor, statistics_note
 from roundtable.modes.shapes import Step, parallel, positions
-from roundtable.types import AgentResponse, Visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.protocols import Agent
-    from roundtable.types import DebateContext, Note, Persona, Seat, TurnSpec
+    from roundtable.core.protocols import Agent
+    from roundtable.core.types.agents import Persona
+    from roundtable.core.types.debate import DebateContext, Seat
+    from roundtable.core.types.plan import Note, TurnSpec
 
 __all__ = ["DelphiMode", "numbers_of", "shuffled_numbers"]
 

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from pydantic.alias_generators import to_camel
 
+from roundtable.core.types.agents import GeneratedPerspective, Persona
+from roundtable.core.types.answers import TextAnswer
+from roundtable.core.types.debate import Seat
+from roundtable.core.types.plan import Note
 from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, flag, nothing, parallel
 from roundtable.parsing.json_in_text import find_document
-from roundtable.types import GeneratedPerspective, Note, Persona, Seat, TextAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.prompts import PromptLibrary
-    from roundtable.types import AnyPerspective, DebateConfig, DebateContext, JsonValue, TurnSpec, Visible
+    from roundtable.core.prompts.layers import PromptLibrary
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.debate import AnyPerspective, DebateConfig, DebateContext
+    from roundtable.core.types.plan import TurnSpec, Visible
 
 __all__ = [
     "DEFAULT_PERSPECTIVES",

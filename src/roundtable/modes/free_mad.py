@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.core.types.answers import AgentResponse
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.context import key_position
 from roundtable.modes.shapes import Step, parallel
-from roundtable.types import AgentResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import AnyTurn, DebateContext
+    from roundtable.core.types.debate import AnyTurn, DebateContext
 
 __all__ = ["FreeMadMode", "trajectories"]
 

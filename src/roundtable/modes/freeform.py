@@ -8,7 +8,7 @@ from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, sequential
 
 if TYPE_CHECKING:
-    from roundtable.types import DebateContext
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = ["FreeformMode"]
 

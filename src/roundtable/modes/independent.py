@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.shapes import Step, count, nothing, parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.prompts import PromptLibrary
-    from roundtable.types import DebateContext
+    from roundtable.core.prompts.layers import PromptLibrary
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = ["IndependentVoteMode", "SelfConsistencyMode"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from roundtable.core.types.agents import Persona
+from roundtable.core.types.plan import FIRST_VOTE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES, Note
 from roundtable.modes.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import Step, Visibility, everything, flag, nothing, parallel, sequential
 from roundtable.scoring.swing import VoteSwing, vote_swing
-from roundtable.types import Note, Persona
-from roundtable.types.plan import FIRST_VOTE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.types import AnyTurn, DebateContext, Seat, TurnSpec, Visible
+    from roundtable.core.types.debate import AnyTurn, DebateContext, Seat
+    from roundtable.core.types.plan import TurnSpec, Visible
 
 __all__ = ["OxfordMode", "OxfordSwing", "oxford_swing"]
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from roundtable.core.types.agents import Persona
 from roundtable.modes.base import PARALLEL_TOOLS, RoleBasedModeStrategy, RoleConfig
 from roundtable.modes.shapes import Step, by_name, flag, positions, teams
-from roundtable.types import Persona
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from roundtable.prompts import PromptLibrary
-    from roundtable.types import DebateContext, Seat, Visible
+    from roundtable.core.prompts.layers import PromptLibrary
+    from roundtable.core.types.debate import DebateContext, Seat
+    from roundtable.core.types.plan import Visible
 
 __all__ = ["RedTeamBlueTeamMode"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from roundtable._core.registry import Registry
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.registry import Registry
+from roundtable.core.errors import ConfigurationError
 from roundtable.modes.adversarial import AdversarialMode
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.collaborative import CollaborativeMode
@@ -24,7 +24,7 @@ from roundtable.modes.socratic import SocraticMode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.core.protocols import DebateModeStrategy
 
 __all__ = ["BUILTIN_MODES", "ModeRegistry", "check_mode"]
 

@@ -9,16 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.text import error_text
-from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.types import EndDebate, EndRound, Stage
-from roundtable.types.plan import BASELINE_STAGE, JUDGE_STAGE, LAST_VOTE_STAGE, MAX_STAGES, MODERATOR_STAGE, VOTE_STAGE
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.plan import (
+    BASELINE_STAGE,
+    JUDGE_STAGE,
+    LAST_VOTE_STAGE,
+    MAX_STAGES,
+    MODERATOR_STAGE,
+    VOTE_STAGE,
+    EndDebate,
+    EndRound,
+    Stage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import DebateContext, Plan
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.debate import DebateContext
+    from roundtable.core.types.plan import Plan
 
 __all__ = ["RoundPlanner", "check_plan", "plan_with"]
 

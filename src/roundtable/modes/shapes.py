@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
-from roundtable.types import AnyTurn, DebateContext, EndRound, Seat, Stage, Turn, TurnSpec, Visible
-from roundtable.types.plan import CHAIR_STAGE
+from roundtable.core.types.debate import AnyTurn, DebateContext, Seat, Turn
+from roundtable.core.types.plan import CHAIR_STAGE, EndRound, Stage, TurnSpec, Visible
 
 __all__ = [
     "CreateTurn",

@@ -6,30 +6,29 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError
-from roundtable.modes.rounds import RoundPlanner
-from roundtable.stages import as_shaper, restrict_view
-from roundtable.types import (
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.stages import as_shaper, restrict_view
+from roundtable.core.types.answers import (
     AgentResponse,
     ApprovalAnswer,
     BallotAnswer,
-    DebateContext,
     PlanAnswer,
     RankingAnswer,
     ScoresAnswer,
-    Seat,
-    Stage,
     TextAnswer,
-    Turn,
-    TurnResult,
 )
+from roundtable.core.types.debate import DebateContext, Seat, Turn, TurnResult
+from roundtable.core.types.plan import Stage
+from roundtable.modes.rounds import RoundPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import Answer, DebateConfig, TurnSpec
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.answers import Answer
+    from roundtable.core.types.debate import DebateConfig
+    from roundtable.core.types.plan import TurnSpec
 
 __all__ = ["Planned", "check_config", "check_supported", "first_turn_findings", "plan_table", "rehearse", "table_of"]
 

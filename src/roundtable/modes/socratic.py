@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.core.types.agents import Persona
 from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
 from roundtable.modes.shapes import Step, sequential
-from roundtable.types import Persona
 
 if TYPE_CHECKING:
-    from roundtable.types import DebateContext
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = ["SocraticMode"]
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.record.fold import reports
+from roundtable.core.types.answers import PlanAnswer, TextAnswer
+from roundtable.core.types.plan import Note, Stage, ToolPolicy
+from roundtable.core.types.teams import INITIATOR, SUMMARIZER
 from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.shapes import Step, nothing, parallel, sequential
-from roundtable.record import reports
-from roundtable.types import Note, PlanAnswer, Stage, TextAnswer, ToolPolicy
-from roundtable.types.teams import INITIATOR, SUMMARIZER
 
 if TYPE_CHECKING:
-    from roundtable.types import DebateContext, Seat, Team, TeamMember, Turn, TurnSpec
+    from roundtable.core.types.debate import DebateContext, Seat, Turn
+    from roundtable.core.types.plan import TurnSpec
+    from roundtable.core.types.teams import Team, TeamMember
 
 __all__ = ["TeamMode", "goal_of", "team_of"]
 

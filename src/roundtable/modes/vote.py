@@ -8,26 +8,27 @@ from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.scale import DEFAULT_SCALE, scale_in_words
-from roundtable._core.words import shortened
+from roundtable.core.base.scale import DEFAULT_SCALE, scale_in_words
+from roundtable.core.base.words import shortened
+from roundtable.core.types.debate import responses_of
+from roundtable.core.types.plan import VOTE_STAGE, EndDebate, Note, Stage, TurnSpec
 from roundtable.modes.base import NO_TOOLS
 from roundtable.modes.context import NameMask
 from roundtable.modes.wrappers import WrappedMode
 from roundtable.scoring import find_rule
 from roundtable.scoring.motions import motions_of
 from roundtable.scoring.numbers import exact
-from roundtable.types import EndDebate, Note, Stage, TurnSpec
-from roundtable.types.debate import responses_of
-from roundtable.types.plan import VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from roundtable._core.registry import Registry
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.answers import AgentResponse, AnswerKind
+    from roundtable.core.types.debate import DebateContext
+    from roundtable.core.types.plan import Plan
     from roundtable.scoring import BallotForm, ParameterValue, Rule
     from roundtable.scoring.motions import Motions
-    from roundtable.types import AgentResponse, AnswerKind, DebateContext, Plan
 
 __all__ = ["VotedMode", "voting_orders", "with_vote"]
 

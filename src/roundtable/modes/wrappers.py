@@ -5,16 +5,26 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.stages import as_shaper
+from roundtable.core.types.plan import (
+    BASELINE_STAGE,
+    EXTERNAL,
+    JUDGE_STAGE,
+    MODERATOR_STAGE,
+    EndRound,
+    Stage,
+    TurnSpec,
+    Visible,
+)
 from roundtable.modes.base import NO_TOOLS, vote_options_of
-from roundtable.stages import as_shaper
-from roundtable.types import EndRound, Stage, TurnSpec, Visible
-from roundtable.types.plan import BASELINE_STAGE, EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.protocols import Agent, DebateModeStrategy
-    from roundtable.types import AgentResponse, AnyTurn, DebateConfig, DebateContext, Plan, Turn
+    from roundtable.core.protocols import Agent, DebateModeStrategy
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.debate import AnyTurn, DebateConfig, DebateContext, Turn
+    from roundtable.core.types.plan import Plan
 
 __all__ = [
     "MODERATOR_CHOICES",

@@ -38,9 +38,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from roundtable._core.scale import scale_problem
-from roundtable._core.strict_json import is_too_deep
-from roundtable._core.text import well_formed
+from roundtable.core.base.scale import scale_problem
+from roundtable.core.base.strict_json import is_too_deep
+from roundtable.core.base.text import well_formed
+from roundtable.core.types.answers import AnswerKind, Reading
 from roundtable.parsing.ballot_notes import has_reversed_order
 from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_member, ballot_in_text, has_notes
 from roundtable.parsing.claims import ParsedClaim, parse_claims
@@ -58,13 +59,13 @@ from roundtable.reading.folding import without_control_marks
 from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.parts import read_parts
 from roundtable.reading.sites import sentence_end, sentence_start
-from roundtable.types.answers import AnswerKind, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from roundtable.core.types.answers import Stance
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.reading.parts import Part
-    from roundtable.types import JsonObject, JsonValue, Stance
 
 __all__ = ["ParseFailure", "Parsed", "parse_answer", "parse_prose", "with_reading"]
 

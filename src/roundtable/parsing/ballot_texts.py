@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from roundtable.core.types.answers import Reading
 from roundtable.parsing.ballot_notes import approval_in, is_best_first, is_plain_note, ordered, place_in
 from roundtable.parsing.ballot_phrases import approval_sentence, reasons_below, without_heading
 from roundtable.parsing.ballot_signs import MEANT, marks_in
@@ -23,14 +24,13 @@ from roundtable.reading import ABSTAIN, read_answer
 from roundtable.reading.folding import fold
 from roundtable.reading.options import option_table
 from roundtable.reading.sites import contains
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.parsing.ballot_signs import Sign
     from roundtable.reading import Asked
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["OtherBallot", "VoteList", "ballot_in_member", "ballot_in_text", "has_notes"]
 

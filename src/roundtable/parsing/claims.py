@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from roundtable.types.answers import MOST_CLAIMS
+from roundtable.core.types.answers import MOST_CLAIMS
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["MOST_CLAIM_CHARS", "ParsedClaim", "parse_claims"]
 

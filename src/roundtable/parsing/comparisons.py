@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from roundtable.parsing.members import text_in
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonValue
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["parse_comparisons"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE
 from roundtable.parsing.numerals import finite_number
-from roundtable.types.debate import ASSUMED_CONFIDENCE
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["DEFAULT_CONFIDENCE", "loose_confidence", "stated_confidence"]
 

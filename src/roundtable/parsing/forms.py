@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 from roundtable.parsing.formulas import restore_commands
 from roundtable.parsing.json_in_text import (
     MAX_CHARS,
@@ -36,7 +36,8 @@ from roundtable.reading.thoughts import answer_start
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from roundtable.types import AnswerKind, JsonObject, JsonValue
+    from roundtable.core.types.answers import AnswerKind
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["LEADING_MEMBER", "SeveralAnswers", "find_answer", "holds_form", "is_answer_text"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pydantic_core
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 from roundtable.parsing.formulas import restore_commands
 from roundtable.parsing.slips import double_lone_backslashes, literal_end, without_slips
 from roundtable.reading.thoughts import answer_start
@@ -18,7 +18,7 @@ from roundtable.reading.thoughts import answer_start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = [
     "MAX_CHARS",

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonValue, Stance
+    from roundtable.core.types.answers import Stance
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["DECORATION", "stance_in", "text_in", "text_or_number", "texts_in"]
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonValue
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["finite_number", "score_number"]
 

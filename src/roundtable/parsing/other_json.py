@@ -7,16 +7,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.core.types.answers import Reading
 from roundtable.parsing.json_in_text import RepairBudget, outermost, parse_object, parse_slips
 from roundtable.reading import read_answer
 from roundtable.reading.phrases import ANSWER_NOUNS
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.reading import Asked
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = ["Notes", "is_taken_back", "notes_in", "only_text", "read_cut_choice", "read_other_json", "unfenced"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 from roundtable.parsing.answers import ParseFailure, parse_answer
 from roundtable.parsing.examples import without_examples
 from roundtable.parsing.json_in_text import is_json_like
@@ -12,7 +12,7 @@ from roundtable.parsing.other_json import read_other_json
 from roundtable.reading import Asked, read_answer, read_parts, without_thoughts
 
 if TYPE_CHECKING:
-    from roundtable.types.answers import Reading
+    from roundtable.core.types.answers import Reading
 
 __all__ = ["read_reply"]
 

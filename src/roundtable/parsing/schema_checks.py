@@ -13,12 +13,12 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from roundtable.types import JsonObject
+    from roundtable.core.types.base import JsonObject
 
 __all__ = ["MOST_STEPS", "TooManyStepsError", "first_error", "part_error"]
 

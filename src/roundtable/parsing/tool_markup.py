@@ -7,12 +7,13 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable._core.strict_json import is_too_deep
+from roundtable.core.base.strict_json import is_too_deep
 from roundtable.parsing.forms import holds_form
 from roundtable.reading import without_thoughts
 
 if TYPE_CHECKING:
-    from roundtable.types import AnswerKind, JsonObject, JsonValue
+    from roundtable.core.types.answers import AnswerKind
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["FormInCall", "form_in_call", "text_beside_tool_calls"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from roundtable._core.strict_json import TOO_DEEP, is_too_deep
-from roundtable._core.words import shortened
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.strict_json import TOO_DEEP, is_too_deep
+from roundtable.core.base.words import shortened
+from roundtable.core.errors import ConfigurationError
 from roundtable.parsing.schema_checks import TooManyStepsError, first_error, part_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["check_answer_schema", "value_problem"]
 
@@ -58,7 +58,7 @@ def check_answer_schema(schema: JsonObject) -> None:
         >>> check_answer_schema({"type": "string"})
         Traceback (most recent call last):
         ...
-        roundtable.errors.ConfigurationError: the answer schema must have "type": "object", not 'string'
+        roundtable.core.errors.ConfigurationError: the answer schema must have "type": "object", not 'string'
     """
     kind = schema.get("type")
     if kind is None and "$ref" in schema and not is_too_deep(schema):

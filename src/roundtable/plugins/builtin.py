@@ -17,6 +17,7 @@ from roundtable.tools.search import builtin_searches
 from roundtable.tools.standard import BUILTIN_TOOLS
 
 if TYPE_CHECKING:
+    from roundtable.core.protocols import Observer
     from roundtable.plugins.registrar import (
         AnalyzerRegistrar,
         ExitRegistrar,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         StorageRegistrar,
         ToolRegistrar,
     )
-    from roundtable.protocols import Observer
     from roundtable.settings import Settings
 
 __all__ = [

@@ -6,14 +6,14 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from roundtable._core.registry import HOST
-from roundtable._core.text import error_text
-from roundtable.errors import PluginError, RoundtableError
+from roundtable.core.base.registry import HOST
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import PluginError, RoundtableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from roundtable._core.registry import Entry
+    from roundtable.core.base.registry import Entry
 
 __all__ = ["make", "use_entry"]
 

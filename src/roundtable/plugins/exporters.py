@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from roundtable.record import ChainHead, LogSignature
+    from roundtable.core.record.chain import ChainHead
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.record.signature import LogSignature
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import DurableEvent, SessionRecord
 
 __all__ = ["BUILTIN_EXPORTERS", "Exporter", "ResultExporter", "SessionExporter", "Signer", "file_endings"]
 
@@ -87,13 +89,13 @@ def file_endings(name: str, exporter: Exporter) -> tuple[str, ...]:
 
 def _session(record: SessionRecord, events: Sequence[DurableEvent]) -> Iterator[str]:
     # Imported late, here and below, because most debates are never exported.
-    from roundtable.record import archive_parts
+    from roundtable.record.archive import archive_parts
 
     return archive_parts(record, events)
 
 
 def _signed_session(record: SessionRecord, events: Sequence[DurableEvent], sign: Signer) -> Iterator[str]:
-    from roundtable.record import archive_parts
+    from roundtable.record.archive import archive_parts
 
     return archive_parts(record, events, sign=sign)
 

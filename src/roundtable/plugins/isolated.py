@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import pluggy
 
-from roundtable._core.text import error_text
 from roundtable._version import __version__
-from roundtable.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.core.types.agents import AgentProfile, Persona
 from roundtable.modes.registry import check_mode
 from roundtable.plugins import hookspecs
 from roundtable.plugins.exporters import SessionExporter
 from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
 from roundtable.scoring import Rule
-from roundtable.types import Persona
-from roundtable.types.agents import AgentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import TYPE_CHECKING, cast
 
-from roundtable._core.registry import HOST, same_distribution
-from roundtable._core.text import error_text
 from roundtable._version import __version__
-from roundtable.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.core.base.registry import HOST, same_distribution
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, PluginError, RoundtableError
 from roundtable.logs import ROOT
 from roundtable.plugins import builtin
 from roundtable.plugins.hookspecs import PROJECT

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 import anyio
 
-from roundtable._core.registry import HOST
-from roundtable._core.text import error_text
+from roundtable.core.base.registry import HOST
+from roundtable.core.base.text import error_text
+from roundtable.core.protocols import CallObserver
+from roundtable.core.types.chat import ModelCall
 from roundtable.logs import ROOT, is_power_of_ten
 from roundtable.plugins.errors import make
-from roundtable.protocols import CallObserver
-from roundtable.types import ModelCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable._core.registry import Entry, Registry
+    from roundtable.core.base.registry import Entry, Registry
+    from roundtable.core.protocols import Observer
+    from roundtable.core.types.events import Event
     from roundtable.plugins.registrar import ObserverFactory
-    from roundtable.protocols import Observer
     from roundtable.settings import Settings
-    from roundtable.types import Event
 
 __all__ = ["ObserverThread", "ObserverThreads"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, assert_never
 from urllib.parse import urlsplit
 
 from roundtable._version import __version__
-from roundtable.errors import ConfigurationError
-from roundtable.types import TurnKey
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.answers import TurnKey
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
     from opentelemetry.trace import Span, SpanContext, Tracer
 
+    from roundtable.core.types.answers import ToolCallRecord
+    from roundtable.core.types.chat import ModelCall, Usage
+    from roundtable.core.types.debate import Turn
+    from roundtable.core.types.events import AgentComplete, AgentError, Event
     from roundtable.settings import Settings
-    from roundtable.types import AgentComplete, AgentError, Event, ModelCall, ToolCallRecord, Turn, Usage
 
 __all__ = ["OpenTelemetryObserver", "mark", "open_telemetry", "within"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from roundtable._core.registry import Registry
-from roundtable.errors import ConfigurationError
-from roundtable.types import ProviderInfo
+from roundtable.core.base.registry import Registry
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.providers import ProviderInfo
 from roundtable.vendors import VENDORS, known_provider
 
 if TYPE_CHECKING:
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from roundtable.errors import RoundtableError
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage, Tool
+    from roundtable.core.types.agents import AgentProfile, Persona
     from roundtable.exits import ExitFactory
     from roundtable.plugins.exporters import Exporter
-    from roundtable.protocols import ChatModel, ConsensusMeter, DebateModeStrategy, Observer, Storage, Tool
     from roundtable.providers.spec import ProviderFactory
     from roundtable.scoring import Rule
     from roundtable.settings import Settings
     from roundtable.tools import WebSearchProvider
-    from roundtable.types import Persona
-    from roundtable.types.agents import AgentProfile
 
 __all__ = [
     "HOST_API",

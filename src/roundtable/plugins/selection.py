@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.registry import same_distribution
-from roundtable.errors import PluginError
+from roundtable.core.base.registry import same_distribution
+from roundtable.core.errors import PluginError
 
 if TYPE_CHECKING:
     from typing import Self

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from packaging.version import Version
 
 from roundtable._version import __version__
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,8 +1,14 @@
 """Prompt texts with versions, the layers that they form, and the fence around all untrusted text."""
 
-from roundtable.prompts.answer_format import JSON_WANTED, answer_example, answer_format, answer_schema, value_schema_of
-from roundtable.prompts.claims import asks_claims, claim_id, label_claims
-from roundtable.prompts.compose import (
+from roundtable.core.prompts.answer_format import (
+    JSON_WANTED,
+    answer_example,
+    answer_format,
+    answer_schema,
+    value_schema_of,
+)
+from roundtable.core.prompts.claims import asks_claims, claim_id, label_claims
+from roundtable.core.prompts.compose import (
     PROMPT_VERSION,
     Quotation,
     comparable,
@@ -16,8 +22,8 @@ from roundtable.prompts.compose import (
     resolve_comparisons,
     shown_claims,
 )
-from roundtable.prompts.fence import Fence, fresh_nonce, neutralise
-from roundtable.prompts.layers import (
+from roundtable.core.prompts.fence import Fence, fresh_nonce, neutralise
+from roundtable.core.prompts.layers import (
     BUILTIN_PROMPTS,
     Headings,
     ModePrompt,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

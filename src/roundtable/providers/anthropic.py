@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import AgentError, RoundtableError
+from roundtable.core.errors import AgentError, RoundtableError
+from roundtable.core.types.base import ServerCall
+from roundtable.core.types.chat import Usage
 from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
@@ -28,25 +30,14 @@ from roundtable.providers.wire import (
     tokens_of,
     wire_id,
 )
-from roundtable.types import ServerCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from roundtable.core.types.base import FilePart, ImagePart, JsonObject, JsonValue, NativeSearch
+    from roundtable.core.types.chat import AgentTool, ChatRequest, ChatResponse, FinishReason, Message
     from roundtable.http.sse import SseEvent
     from roundtable.providers.spec import Decoder
-    from roundtable.types import (
-        AgentTool,
-        ChatRequest,
-        ChatResponse,
-        FilePart,
-        FinishReason,
-        ImagePart,
-        JsonObject,
-        JsonValue,
-        Message,
-        NativeSearch,
-    )
 
 __all__ = [
     "VERSION",

@@ -8,21 +8,23 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, cast
 
-from roundtable._core.registry import Registry
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.registry import Registry
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import ProviderConfig
+from roundtable.core.types.base import SearchProfile
 from roundtable.gateway import Gateway
 from roundtable.providers.spec import ProviderEntry, ProviderSpec, split_model_name
 from roundtable.settings import Settings
-from roundtable.types import ProviderConfig, SearchProfile
 from roundtable.vendors import VENDORS, WITHOUT_HTTP, ModelApi, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.core.types.agents import RetryPolicy
+    from roundtable.core.types.providers import ProviderInfo
     from roundtable.gateway import StreamingModel
     from roundtable.providers.chat_servers import ChatServer
     from roundtable.providers.spec import Dialect
-    from roundtable.types import ProviderInfo, RetryPolicy
 
 __all__ = ["BUILTIN_SPECS", "DeferredProvider", "builtin_providers", "chat_model", "provider_modules"]
 

@@ -11,16 +11,17 @@ import anyio
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from roundtable._core.eventloop import PerLoop
-from roundtable._core.functions import call_function
-from roundtable.errors import AgentError, ConfigurationError
+from roundtable.core.base.eventloop import PerLoop
+from roundtable.core.base.functions import call_function
+from roundtable.core.errors import AgentError, ConfigurationError
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.chat import ChatRequest, ChatResponse, Usage
 from roundtable.parsing.json_in_text import find_document
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.providers.human import plain_text, reply_text, turn_of
-from roundtable.types import ChatRequest, ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
-    from roundtable.types import JsonValue
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["AskFunction", "CallableAnswer", "CallableModel", "CallableReply"]
 

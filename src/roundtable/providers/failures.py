@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.secrets import secret_forms
-from roundtable._core.strict_json import is_too_deep
-from roundtable.errors import (
+from roundtable.core.base.secrets import secret_forms
+from roundtable.core.base.strict_json import is_too_deep
+from roundtable.core.errors import (
     AgentError,
     APIAuthError,
     APINetworkError,
@@ -19,13 +19,13 @@ from roundtable.errors import (
     ContextTooLong,
     RoundtableError,
 )
+from roundtable.core.types.base import utc_now
 from roundtable.providers.wire import items_of, load_json, object_of, text_of
-from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.types import JsonValue
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["Refusal", "base_code_of", "error_for", "read_refusal", "redact", "request_id_of", "retry_after_of"]
 

@@ -8,7 +8,9 @@ from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
-from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.core.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.core.types.base import ServerCall, utc_now
+from roundtable.core.types.chat import Usage
 from roundtable.http.client import HttpRequest
 from roundtable.http.json_array import JsonArrayFramer
 from roundtable.http.sse import SseEvent
@@ -30,24 +32,13 @@ from roundtable.providers.wire import (
     tokens_of,
     uncounted_tokens,
 )
-from roundtable.types import ServerCall, Usage
-from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from roundtable.core.types.base import ImagePart, JsonObject, JsonValue, NativeSearch
+    from roundtable.core.types.chat import AgentTool, ChatRequest, ChatResponse, FinishReason, Message
     from roundtable.providers.spec import Decoder
-    from roundtable.types import (
-        AgentTool,
-        ChatRequest,
-        ChatResponse,
-        FinishReason,
-        ImagePart,
-        JsonObject,
-        JsonValue,
-        Message,
-        NativeSearch,
-    )
 
 __all__ = ["ContentBuilder", "GoogleGenerate", "PartialArguments", "build_request", "usage_of"]
 

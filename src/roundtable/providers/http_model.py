@@ -11,7 +11,9 @@ from decimal import Decimal
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from roundtable.errors import AgentError, APINetworkError, ConfigurationError, PluginError, RoundtableError
+from roundtable.core.errors import AgentError, APINetworkError, ConfigurationError, PluginError, RoundtableError
+from roundtable.core.types.chat import ChatResponse
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.gateway.prices import FULL_PRICE, HALF_PRICE
 from roundtable.gateway.streams import ChatStream
 from roundtable.http.client import HttpRequest
@@ -19,16 +21,17 @@ from roundtable.http.sse import BARE, SseEvent, SseFramer
 from roundtable.providers.failures import error_for, read_refusal, redact, request_id_of
 from roundtable.providers.response_builder import delta_of
 from roundtable.providers.wire import items_of, load_json, merged, object_of, text_of
-from roundtable.types import ChatResponse, ModelFacts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 
+    from roundtable.core.types.agents import ModelProfile
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import ChatDelta, ChatRequest
     from roundtable.http.client import HttpClient, HttpResponse
     from roundtable.http.message import HttpLimits
     from roundtable.providers.response_builder import ResponseBuilder
     from roundtable.providers.spec import Decoder, ProviderSpec
-    from roundtable.types import ChatDelta, ChatRequest, JsonObject, JsonValue, ModelProfile
 
 __all__ = ["FIRST_LISTED", "EventDecoder", "HttpChatModel", "NonStreamingModel", "ParseDocument"]
 

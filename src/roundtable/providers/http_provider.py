@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from roundtable._core.text import unquoted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.text import unquoted
+from roundtable.core.errors import ConfigurationError
 from roundtable.http import HttpClient, check_plain_http, checked_url
 from roundtable.http.guard_public import checked_proxy, is_loopback
 from roundtable.providers.http_model import FIRST_LISTED, HttpChatModel
@@ -20,11 +20,11 @@ from roundtable.providers.spec import batch_refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from roundtable.core.types.agents import BatchOptions, InputKind, ProviderConfig
+    from roundtable.core.types.providers import ProviderInfo
     from roundtable.providers.batches.model import BatchModel
     from roundtable.providers.spec import ProviderSpec
     from roundtable.settings import Settings
-    from roundtable.types import BatchOptions, ProviderConfig, ProviderInfo
-    from roundtable.types.agents import InputKind
 
 __all__ = ["HttpProvider", "ollama_url"]
 

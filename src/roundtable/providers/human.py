@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, cast
 
 import anyio
 
-from roundtable._core.functions import call_function
-from roundtable._core.scale import scale_problem
-from roundtable.errors import AgentError, ConfigurationError
-from roundtable.prompts import JSON_WANTED
+from roundtable.core.base.functions import call_function
+from roundtable.core.base.scale import scale_problem
+from roundtable.core.errors import AgentError, ConfigurationError
+from roundtable.core.prompts.answer_format import JSON_WANTED
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.chat import ChatResponse, Usage
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.reading import Asked, read_answer
-from roundtable.types import ChatResponse, ModelFacts, ModelProfile, Usage
 
 if TYPE_CHECKING:
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import ChatRequest
     from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, JsonObject, JsonValue, ProviderConfig
 
 __all__ = [
     "ABSTAINS",

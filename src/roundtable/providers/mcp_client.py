@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Protocol
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import ModelProfile
 from roundtable.providers.http_model import NonStreamingModel
-from roundtable.types import ModelProfile
 
 if TYPE_CHECKING:
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.chat import ChatRequest, ChatResponse
     from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, ChatResponse, ProviderConfig
 
 __all__ = ["SAMPLER", "ClientModel", "ClientProvider", "Sampler"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import AgentError, APINetworkError, RoundtableError
+from roundtable.core.errors import AgentError, APINetworkError, RoundtableError
+from roundtable.core.types.chat import Usage
 from roundtable.http.client import HttpRequest
 from roundtable.providers.chat_servers import OPENAI, PLAIN
 from roundtable.providers.failures import base_code_of, error_for, read_refusal, request_id_of
@@ -28,27 +29,16 @@ from roundtable.providers.wire import (
     uncounted_tokens,
     wire_id,
 )
-from roundtable.types import Usage
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping, Sequence
 
+    from roundtable.core.types.base import FilePart, JsonObject, JsonValue, NativeSearch
+    from roundtable.core.types.chat import AgentTool, ChatRequest, ChatResponse, FinishReason, Message, OutputSchema
     from roundtable.http.sse import SseEvent
     from roundtable.providers.chat_servers import ChatServer
     from roundtable.providers.spec import Decoder
-    from roundtable.types import (
-        AgentTool,
-        ChatRequest,
-        ChatResponse,
-        FilePart,
-        FinishReason,
-        JsonObject,
-        JsonValue,
-        Message,
-        NativeSearch,
-        OutputSchema,
-    )
 
 __all__ = [
     "ChatResponseBuilder",

@@ -6,7 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import AgentError, RoundtableError
+from roundtable.core.errors import AgentError, RoundtableError
+from roundtable.core.types.base import ServerCall
+from roundtable.core.types.chat import Usage
 from roundtable.http.client import HttpRequest
 from roundtable.providers.failures import error_for, read_refusal
 from roundtable.providers.http_model import EventDecoder, ParseDocument
@@ -28,24 +30,14 @@ from roundtable.providers.wire import (
     uncounted_tokens,
     wire_id,
 )
-from roundtable.types import ServerCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from roundtable.core.types.base import JsonObject, JsonValue, NativeSearch
+    from roundtable.core.types.chat import AgentTool, ChatRequest, ChatResponse, FinishReason, Message, OutputSchema
     from roundtable.http.sse import SseEvent
     from roundtable.providers.spec import Decoder
-    from roundtable.types import (
-        AgentTool,
-        ChatRequest,
-        ChatResponse,
-        FinishReason,
-        JsonObject,
-        JsonValue,
-        Message,
-        NativeSearch,
-        OutputSchema,
-    )
 
 __all__ = ["OpenAIResponseBuilder", "OpenAIResponses", "ResponseDecoder", "build_request", "usage_of"]
 

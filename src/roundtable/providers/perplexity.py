@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.types.answers import ImageResult
+from roundtable.core.types.base import ServerCall
 from roundtable.providers.chat_servers import ChatServer
 from roundtable.providers.openai_chat import ChatResponseBuilder, OpenAIChat
 from roundtable.providers.wire import items_of, object_of, text_of
-from roundtable.types import ImageResult, ServerCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from roundtable.core.types.base import JsonObject, JsonValue, NativeSearch
+    from roundtable.core.types.chat import ChatRequest, ChatResponse
     from roundtable.http.client import HttpRequest
-    from roundtable.types import ChatRequest, ChatResponse, JsonObject, JsonValue, NativeSearch
 
 __all__ = ["PerplexitySonar"]
 

@@ -13,28 +13,21 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from roundtable._core.addresses import site_of
-from roundtable._core.strict_json import is_too_deep
-from roundtable.errors import AgentError, RoundtableError
+from roundtable.core.base.addresses import site_of
+from roundtable.core.base.strict_json import is_too_deep
+from roundtable.core.errors import AgentError, RoundtableError
+from roundtable.core.types.answers import Citation
+from roundtable.core.types.base import NativeContent, RateLimit, ServerCall, utc_now
+from roundtable.core.types.chat import ChatDelta, ChatResponse, ToolCall, ToolCallDelta, Usage
 from roundtable.providers.failures import request_id_of
 from roundtable.providers.wire import joined_halves, load_json, object_of, without_halves
-from roundtable.types import (
-    ChatDelta,
-    ChatResponse,
-    Citation,
-    NativeContent,
-    RateLimit,
-    ServerCall,
-    ToolCall,
-    ToolCallDelta,
-    Usage,
-)
-from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
-    from roundtable.types import FinishReason, ImageResult, JsonObject, JsonValue
+    from roundtable.core.types.answers import ImageResult
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import FinishReason
 
 __all__ = ["ResponseBuilder", "arguments_of", "delta_of", "rate_limit_of"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = [
     "ANTHROPIC",

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 import anyio
 import anyio.lowlevel
 
-from roundtable.errors import AgentError, ConfigurationError
+from roundtable.core.errors import AgentError, ConfigurationError
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.chat import ChatDelta, ChatResponse, Usage
 from roundtable.gateway.streams import ChatStream
-from roundtable.types import AgentResponse, ChatDelta, ChatResponse, ModelProfile, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import TracebackType
 
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.chat import ChatRequest
     from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, JsonValue, ProviderConfig
 
 __all__ = ["Delay", "Reply", "Script", "ScriptedModel", "ScriptedProvider"]
 

@@ -7,17 +7,18 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.vendors import ModelApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from roundtable.errors import RoundtableError
+    from roundtable.core.errors import RoundtableError
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.chat import ChatDelta, ChatRequest, ChatResponse
     from roundtable.http.client import HttpRequest
-    from roundtable.protocols import ChatModel
     from roundtable.settings import Settings
-    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, ProviderConfig
 
 __all__ = [
     "Decoder",

@@ -10,7 +10,7 @@ from roundtable.providers.wire import items_of, joined_halves, object_of, text_o
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["PIECES", "PieceField", "StreamedItem", "StreamedOutput"]
 

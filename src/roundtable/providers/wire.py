@@ -7,13 +7,14 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.strict_json import is_too_deep
-from roundtable.errors import AgentError, APINetworkError
+from roundtable.core.base.strict_json import is_too_deep
+from roundtable.core.errors import AgentError, APINetworkError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.types import ChatRequest, JsonObject, JsonValue, Usage
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import ChatRequest, Usage
 
 __all__ = [
     "at_tier",

@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.descriptions import is_described, is_subject_without_praise
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES
 from roundtable.reading.frames import framed_options, headed_options, referred_options
@@ -63,7 +64,6 @@ from roundtable.reading.sites import (
 from roundtable.reading.verbless import is_only_described
 from roundtable.reading.wide_clauses import is_chosen_by_others, is_limited, is_only_topic
 from roundtable.reading.wrapping import cleaned
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -22,8 +22,8 @@ from roundtable.reading.yes_no import NO_WORDS, YES_WORDS, sides_of
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from roundtable.core.types.answers import Reading
     from roundtable.reading.asked import Asked
-    from roundtable.types.answers import Reading
 
 __all__ = ["contrary_of", "contrary_stance"]
 

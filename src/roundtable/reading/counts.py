@@ -6,11 +6,11 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.number_words import worded_number
 from roundtable.reading.numbers import whole_number
 from roundtable.reading.options import option_texts, own_labels
 from roundtable.reading.values import read_number
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

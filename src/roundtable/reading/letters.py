@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.text import normal_form
+from roundtable.core.base.text import normal_form
 from roundtable.reading.folding import fold
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.text import normal_form
+from roundtable.core.base.text import normal_form
 from roundtable.reading.bounds import is_bound
 from roundtable.reading.folding import FIRST_WITHOUT_SPACES, fold
 from roundtable.reading.number_phrases import NOT_UNITS, RANGES

@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.folding import fold
 from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.labels import is_label, labelled_value
@@ -31,7 +32,6 @@ from roundtable.reading.values import (
     without_tail,
 )
 from roundtable.reading.wrapping import FORMULA_SIGNS, cleaned
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

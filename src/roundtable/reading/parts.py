@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.asked import Asked
 from roundtable.reading.contradictions import contrary_of, contrary_stance
 from roundtable.reading.folding import without_control_marks
 from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.reader import read_answer
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, assert_never
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.abstentions import ABSTAIN, is_refusal
 from roundtable.reading.choices import only_option_behind, only_option_later, read_choice
 from roundtable.reading.counts import counted_option
@@ -17,7 +18,6 @@ from roundtable.reading.sites import states_too_often
 from roundtable.reading.thoughts import answer_start
 from roundtable.reading.values import read_number
 from roundtable.reading.yes_no import NO_WORDS, YES_WORDS, checked_yes_no, read_yes_no
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from roundtable.reading.asked import Asked

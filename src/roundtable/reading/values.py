@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.bounds import is_bound
 from roundtable.reading.judgements import CONTRAST
 from roundtable.reading.number_doubts import (
@@ -51,7 +52,6 @@ from roundtable.reading.sites import (
     sentence_start,
 )
 from roundtable.reading.wrapping import cleaned
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal
 
+from roundtable.core.types.answers import Reading
 from roundtable.reading.choices import read_choice
 from roundtable.reading.folding import fold
 from roundtable.reading.options import option_texts
 from roundtable.reading.phrases import OFFERS
 from roundtable.reading.sites import contains, sentence_end, sentence_start
-from roundtable.types.answers import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

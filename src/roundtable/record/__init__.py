@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.record.archive import (
-        ARCHIVE_FORMAT,
-        ARCHIVE_VERSION,
-        archive_parts,
-        read_archive,
-        read_record,
-        with_id,
-    )
-    from roundtable.record.chain import ChainHead, LogFault
-    from roundtable.record.fold import (
+    from roundtable.core.record.chain import ChainHead, LogFault
+    from roundtable.core.record.fold import (
         Fold,
         Progress,
         advance,
@@ -29,9 +21,17 @@ if TYPE_CHECKING:
         start_progress,
         team_outcome,
     )
+    from roundtable.core.record.transitions import follow, rebase_past, shared_past
+    from roundtable.record.archive import (
+        ARCHIVE_FORMAT,
+        ARCHIVE_VERSION,
+        archive_parts,
+        read_archive,
+        read_record,
+        with_id,
+    )
     from roundtable.record.session_edit import append_response, save_changes, store_whole
     from roundtable.record.signature import LogSignature, sign_head
-    from roundtable.record.transitions import follow, rebase_past, shared_past
     from roundtable.record.verification import Verification, verify_archive, verify_log
 
 __all__ = [
@@ -67,11 +67,11 @@ __all__ = [
 
 _NAMES = {
     "archive": "ARCHIVE_FORMAT ARCHIVE_VERSION archive_parts read_archive read_record with_id",
-    "chain": "ChainHead LogFault",
-    "fold": "Fold Progress advance fold_debate fold_session reports result_of start_progress team_outcome",
+    ".core.record.chain": "ChainHead LogFault",
+    ".core.record.fold": "Fold Progress advance fold_debate fold_session reports result_of start_progress team_outcome",
     "session_edit": "append_response save_changes store_whole",
     "signature": "LogSignature sign_head",
-    "transitions": "follow rebase_past shared_past",
+    ".core.record.transitions": "follow rebase_past shared_past",
     "verification": "Verification verify_archive verify_log",
 }
 

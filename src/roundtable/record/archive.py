@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from roundtable.errors import SessionError
-from roundtable.record.chain import ChainHead, LogHash, find_faults
-from roundtable.record.fold import Fold
+from roundtable.core.errors import SessionError
+from roundtable.core.record.chain import ChainHead, LogHash, find_faults
+from roundtable.core.record.fold import Fold
+from roundtable.core.types.debate import SCHEMA_VERSION, SessionRecord
+from roundtable.core.types.events import durable_event
 from roundtable.record.signature import LogSignature
-from roundtable.types import SCHEMA_VERSION, SessionRecord, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from roundtable.record.chain import LogFault
-    from roundtable.types import DurableEvent, JsonObject
+    from roundtable.core.record.chain import LogFault
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.events import DurableEvent
 
 __all__ = [
     "ARCHIVE_FORMAT",

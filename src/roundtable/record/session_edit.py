@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after, sleep
 
-from roundtable._core.owner import current_owner
-from roundtable.errors import (
+from roundtable.core.base.owner import current_owner
+from roundtable.core.errors import (
     ConfigurationError,
     RoundtableError,
     SessionBusy,
@@ -20,30 +20,29 @@ from roundtable.errors import (
     StaleSequence,
     StorageError,
 )
-from roundtable.record.fold import Fold, Progress, advance
-from roundtable.types import (
+from roundtable.core.record.fold import Fold, Progress, advance
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.debate import DebateConfig, ErrorInfo, SessionRecord, Turn, TurnResult
+from roundtable.core.types.events import (
     AgentComplete,
-    AgentConfig,
     ConsensusMeasured,
     Control,
     DebateComplete,
-    DebateConfig,
     DebateError,
     DebateStart,
-    ErrorInfo,
     RoundStart,
-    SessionRecord,
-    Turn,
-    TurnResult,
 )
-from roundtable.types.plan import EXTERNAL
+from roundtable.core.types.plan import EXTERNAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from roundtable.protocols import Clock, Storage
-    from roundtable.types import AgentResponse, DurableEvent, Lease, Owner, Session
+    from roundtable.core.protocols import Clock, Storage
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.debate import Session
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.storage import Lease, Owner
 
 __all__ = ["append_response", "difference", "external_turns", "record_of", "save_changes", "store_past", "store_whole"]
 

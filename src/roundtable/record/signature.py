@@ -7,13 +7,13 @@ import binascii
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from roundtable.errors import ConfigurationError
-from roundtable.types import Value
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import Value
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    from roundtable.record.chain import ChainHead
+    from roundtable.core.record.chain import ChainHead
 
 __all__ = ["LogSignature", "SignatureState", "check_signature", "sign_head"]
 

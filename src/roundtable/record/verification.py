@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pydantic import ValidationError, computed_field
 
+from roundtable.core.record.chain import ChainHead, LogFault, LogHash, find_faults
+from roundtable.core.types.base import Value
+from roundtable.core.types.debate import SCHEMA_VERSION
+from roundtable.core.types.events import durable_event
 from roundtable.record.archive import parse_archive
-from roundtable.record.chain import ChainHead, LogFault, LogHash, find_faults
 from roundtable.record.signature import SignatureState, check_signature
-from roundtable.types import SCHEMA_VERSION, Value, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.types import DurableEvent, SessionRecord
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
 
 __all__ = ["Verification", "verify_archive", "verify_log"]
 

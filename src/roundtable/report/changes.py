@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.words import shortened
+from roundtable.core.base.words import shortened
 from roundtable.report.sanitize import plain, unmarked
 
 if TYPE_CHECKING:

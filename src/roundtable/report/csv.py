@@ -12,7 +12,7 @@ from roundtable.report.sanitize import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from roundtable.types import JsonValue
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["csv_parts"]
 

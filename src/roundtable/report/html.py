@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import shortened
 from roundtable._version import __version__
+from roundtable.core.base.words import shortened
 from roundtable.report.charts import bar, interval, mean_confidence, stack, trajectory
 from roundtable.report.html_builder import Html, inline, join, link, prose, tag
 from roundtable.report.html_claims import claim_parts

@@ -10,7 +10,7 @@ from roundtable.report.sanitize import plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.types import JsonValue
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["latex_table"]
 

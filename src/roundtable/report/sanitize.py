@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from roundtable._core.addresses import split_address
+from roundtable.core.base.addresses import split_address
 
 __all__ = ["INLINE_MARKUP", "plain", "safe_url", "unmarked"]
 

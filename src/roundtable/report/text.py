@@ -5,13 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
+from roundtable.core.types.answers import PlanAnswer, TextAnswer
 from roundtable.report.sanitize import plain, unmarked
 from roundtable.report.view import answer_line, heading, percent, short_name, trust_lines
-from roundtable.types import PlanAnswer, TextAnswer
 
 if TYPE_CHECKING:
+    from roundtable.core.types.answers import Answer
+    from roundtable.core.types.chat import Usage
     from roundtable.report.view import FlowCell, FlowView, PairTable, ReportView, SpeakerView
-    from roundtable.types import Answer, Usage
 
 __all__ = ["Words", "cost_in_words", "flow_lines", "in_words", "pair_lines", "to_text"]
 

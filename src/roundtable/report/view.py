@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from roundtable._core.words import shortened
+from roundtable.core.base.words import shortened
 from roundtable.report.changes import ChangeView
 from roundtable.report.sanitize import plain
 

@@ -18,30 +18,26 @@ from roundtable.analysis import ballots_of, cast_votes, check_rule, decide_recor
 from roundtable.analysis.decision import check_stored_vote, decided_by_judges, own_vote_options, own_vote_stage
 from roundtable.analysis.findings import DebateFacts
 from roundtable.analysis.health import compare_known
-from roundtable.errors import ConfigurationError, SessionConflict
+from roundtable.core.errors import ConfigurationError, SessionConflict
+from roundtable.core.types.answers import BallotAnswer, RankingAnswer
+from roundtable.core.types.base import Value
+from roundtable.core.types.consensus import Cluster, ConsensusResult
+from roundtable.core.types.debate import last_complete
+from roundtable.core.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE
 from roundtable.results.audit_view import TOO_LARGE, audit_view
 from roundtable.scoring import find_rule, open_key, rule_registry
 from roundtable.scoring.camps import answers_by_turn
-from roundtable.types import BallotAnswer, Cluster, ConsensusResult, RankingAnswer, Value
-from roundtable.types.debate import last_complete
-from roundtable.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.answers import AgentResponse, TurnKey
+    from roundtable.core.types.consensus import AnyConsensus, Decision
+    from roundtable.core.types.debate import DebateConfig, RoundRecord, Turn
     from roundtable.scoring import Rule, TieRule
     from roundtable.scoring.camps import SameOrDifferent
-    from roundtable.types import (
-        AgentConfig,
-        AgentResponse,
-        AnyConsensus,
-        DebateConfig,
-        Decision,
-        RoundRecord,
-        Turn,
-        TurnKey,
-    )
 
 __all__ = ["AuditBasis", "AuditedDebate", "Counterfactual", "DecisionAudit", "NotTried", "audit_decision"]
 

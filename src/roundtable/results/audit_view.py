@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted, listing
+from roundtable.core.base.words import counted, listing
 from roundtable.report import ReportView
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from roundtable._core.addresses import site_of
-from roundtable._core.words import counted, listing
+from roundtable.core.base.addresses import site_of
+from roundtable.core.base.words import counted, listing
 from roundtable.report import ArgumentsView, ClaimView, EvidenceView, ReportView
 from roundtable.report.view import short_name
 from roundtable.results.evidence_view import check_in_words
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from roundtable.analysis.arguments import ArgumentClaim, ArgumentGraph, EvidenceUse
+    from roundtable.core.types.agents import AgentConfig
     from roundtable.results.evidence import EvidenceCheck, EvidenceReport
-    from roundtable.types import AgentConfig
 
 __all__ = ["ClaimedDebate", "arguments_view", "claims_in_words", "claims_report"]
 

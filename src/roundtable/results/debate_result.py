@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from pydantic import ModelWrapValidatorHandler, TypeAdapter, computed_field, model_validator
 
 from roundtable import report
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.words import counted
 from roundtable.analysis import (
     BallotBasis,
     Baselines,
@@ -27,54 +25,52 @@ from roundtable.analysis import (
     votes_of,
 )
 from roundtable.analysis.decision import decided_by_judges, is_unread, own_vote
-from roundtable.record import team_outcome
-from roundtable.record.chain import ChainHead
-from roundtable.results.declarations import Declarations, declarations_of, score_meaning_of
-from roundtable.results.rows import TURN_COLUMNS, frame_of, turn_row
-from roundtable.results.view import view_of
-from roundtable.types import (
-    AgentConfig,
-    AnyConsensus,
-    ContextRequest,
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.words import counted
+from roundtable.core.record.chain import ChainHead
+from roundtable.core.record.fold import team_outcome
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.answers import ContextRequest
+from roundtable.core.types.base import JsonObject, Share, Timestamp, Value
+from roundtable.core.types.chat import NO_USAGE, Usage
+from roundtable.core.types.consensus import AnyConsensus, Decision, SynthesisResult
+from roundtable.core.types.debate import (
     DebateConfig,
     DebateStatus,
-    Decision,
     ErrorInfo,
     ExitResult,
-    JsonObject,
     Roster,
     RosterEntry,
     RoundRecord,
-    RoundtableResponse,
     Session,
     SessionStatus,
-    Share,
-    SynthesisResult,
-    TeamOutcome,
-    Timestamp,
-    Usage,
-    Value,
+    last_complete,
 )
-from roundtable.types.chat import NO_USAGE
-from roundtable.types.debate import last_complete
-from roundtable.types.plan import VOTE_STAGE
+from roundtable.core.types.layers import RoundtableResponse
+from roundtable.core.types.plan import VOTE_STAGE
+from roundtable.core.types.teams import TeamOutcome
+from roundtable.results.declarations import Declarations, declarations_of, score_meaning_of
+from roundtable.results.rows import TURN_COLUMNS, frame_of, turn_row
+from roundtable.results.view import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from pandas import DataFrame
 
-    from roundtable._core.registry import Registry
     from roundtable.analysis.arguments import ArgumentGraph
     from roundtable.analysis.findings import Vote
     from roundtable.analysis.movement import OpinionFlow
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.consensus import Decision
+    from roundtable.core.types.debate import DebateRecord, ProviderWait, RoundRecord
     from roundtable.results.audit import DecisionAudit
     from roundtable.results.evidence import EvidenceReport
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.pictures import ResultPictures
     from roundtable.scoring import Rule
-    from roundtable.types import DebateRecord, Decision, JsonObject, JsonValue, ProviderWait, RoundRecord
 
 __all__ = ["AnswerSource", "DebateResult", "answer_of", "shared_value", "values_by_agent", "with_decision"]
 
@@ -495,7 +491,7 @@ class DebateResult(Value):
         Raises:
             ConfigurationError: The extra `fetch` is not installed, or an argument is not valid.
         """
-        from roundtable._core.portal import shared_portal
+        from roundtable.core.base.portal import shared_portal
 
         return shared_portal().call(
             lambda: self.check_evidence(allow=allow, domains=domains, timeout_s=timeout_s, most_pages=most_pages)

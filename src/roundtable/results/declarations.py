@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from roundtable._core.text import error_text
-from roundtable.errors import RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import RoundtableError
 from roundtable.logs import ROOT
 from roundtable.modes.base import vote_options_of
 from roundtable.scoring import ScoreMeaning, find_rule
@@ -16,11 +16,12 @@ from roundtable.scoring import ScoreMeaning, find_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.consensus import Decision
+    from roundtable.core.types.debate import DebateConfig
     from roundtable.modes import ModeRegistry
-    from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
-    from roundtable.types import DebateConfig, Decision
 
 __all__ = ["Declarations", "declarations_of", "score_meaning_of"]
 

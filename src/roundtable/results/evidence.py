@@ -14,12 +14,12 @@ from urllib.parse import unquote_plus
 import anyio
 
 from roundtable import report
-from roundtable._core.text import normal_form
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.text import normal_form
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.types.base import Timestamp, Value, utc_now
 from roundtable.results.evidence_view import evidence_view
 from roundtable.scoring.numbers import whole
-from roundtable.types import Timestamp, Value, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

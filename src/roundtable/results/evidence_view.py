@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, assert_never
 
-from roundtable._core.words import counted
+from roundtable.core.base.words import counted
 from roundtable.report import ReportView
 from roundtable.report.view import short_name
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from roundtable._core.words import amount, counted, listing
 from roundtable.analysis.decision import decided_by_judges, own_vote_stage, unread_turns
+from roundtable.core.base.words import amount, counted, listing
+from roundtable.core.types.debate import last_complete, status_in_words
+from roundtable.core.types.plan import JUDGE_STAGE, VOTE_STAGE
 from roundtable.report import PairTable
 from roundtable.report.view import short_name
 from roundtable.scoring import VOTES, Approval, first_places
@@ -14,15 +16,14 @@ from roundtable.scoring.motions import MOST_MOTIONS, vote_in
 from roundtable.scoring.numbers import exact
 from roundtable.scoring.swing import first_votes, last_votes, vote_swing
 from roundtable.scoring.unread import unread_in_words as names_of_unread
-from roundtable.types.debate import last_complete, status_in_words
-from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from roundtable.analysis.movement import OpinionFlow
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.debate import RoundRecord
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import AgentResponse, RoundRecord
 
 __all__ = [
     "advice_in_words",

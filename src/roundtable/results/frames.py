@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 from roundtable._version import __version__
 from roundtable.analysis import cast_votes
 from roundtable.analysis.movement import pair_verdicts
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.report import csv_parts
 from roundtable.report.latex import latex_table
 from roundtable.results.rows import DEBATE_COLUMNS, compact_json, debate_row, turn_row
@@ -17,8 +17,9 @@ from roundtable.results.rows import DEBATE_COLUMNS, compact_json, debate_row, tu
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.events import DurableEvent
     from roundtable.results.rows import DebateFields
-    from roundtable.types import DurableEvent, JsonObject, JsonValue
 
 __all__ = [
     "FRAME_COLUMNS",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
-from roundtable._core.words import counted
+from roundtable.core.base.words import counted
 from roundtable.report.html_builder import tag
 from roundtable.report.notebook import MOST_BYTES
 from roundtable.report.sanitize import plain
@@ -20,16 +20,9 @@ from roundtable.report.view import percent, short_name
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.events import AgentToolCall, ApprovalDecided, ApprovalRequested, Event, Retry, Waiting
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import (
-        AgentToolCall,
-        AnyConsensus,
-        ApprovalDecided,
-        ApprovalRequested,
-        Event,
-        Retry,
-        Waiting,
-    )
 
 __all__ = ["LiveView", "show_live", "show_live_async"]
 

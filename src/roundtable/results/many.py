@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, overload
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.registry import Registry
-from roundtable._core.words import counted
 from roundtable.analysis import check_rule, decide_record
 from roundtable.analysis.decision import check_stored_vote
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.registry import Registry
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import Value
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.debate import ErrorInfo, RoundRecord, last_complete
+from roundtable.core.types.plan import JUDGE_STAGE, VOTE_STAGE
 from roundtable.report.html_builder import tag
 from roundtable.report.view import short_name
 from roundtable.results.debate_result import DebateResult, answer_of, with_decision
 from roundtable.results.rows import DEBATE_COLUMNS, debate_row, frame_of
 from roundtable.scoring import Rule
 from roundtable.scoring.rules import judges_of
-from roundtable.types import ErrorInfo, RoundRecord, Usage, Value
-from roundtable.types.debate import last_complete
-from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.consensus import Decision
+    from roundtable.core.types.debate import DebateConfig
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
-    from roundtable.types import DebateConfig, Decision, JsonObject
 
 __all__ = ["FailedDebate", "Progress", "RecoveredSession", "Results"]
 

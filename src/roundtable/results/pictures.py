@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.analysis.arguments import argument_graph
 from roundtable.analysis.movement import opinion_flow, pair_verdicts
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.results.plots import COLOURS, draw_rounds, legend_below, new_axes, plain_label, write_caption
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from roundtable.analysis.arguments import ArgumentClaim
     from roundtable.analysis.movement import OpinionFlow
-    from roundtable.types import AgentConfig, Decision, RoundRecord
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.consensus import Decision
+    from roundtable.core.types.debate import RoundRecord
 
 __all__ = ["ResultPictures"]
 

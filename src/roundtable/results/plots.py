@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from roundtable.types import AgentConfig, RoundRecord
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.debate import RoundRecord
 
 __all__ = [
     "COLOURS",

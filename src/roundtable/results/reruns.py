@@ -8,10 +8,11 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import computed_field
 
-from roundtable._core.words import counted
+from roundtable.core.base.words import counted
+from roundtable.core.types.base import Share, Value
+from roundtable.core.types.chat import Usage
 from roundtable.metrics.intervals import wilson_interval
 from roundtable.report.sanitize import plain, unmarked
-from roundtable.types import Share, Usage, Value
 
 __all__ = ["RerunAudit", "RerunChange", "RerunOutcome"]
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from roundtable.analysis.findings import DebateFacts
-from roundtable.errors import ConfigurationError
-from roundtable.types import (
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.answers import (
     ApprovalAnswer,
     BallotAnswer,
     PlanAnswer,
@@ -25,17 +25,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from roundtable.analysis import Baselines
-    from roundtable.types import (
-        AgentConfig,
-        AnyConsensus,
-        AnyTurn,
-        Decision,
-        ErrorInfo,
-        JsonObject,
-        JsonValue,
-        Roster,
-        RoundRecord,
-    )
+    from roundtable.core.types.agents import AgentConfig
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.consensus import AnyConsensus, Decision
+    from roundtable.core.types.debate import AnyTurn, ErrorInfo, Roster, RoundRecord
 
 __all__ = ["DEBATE_COLUMNS", "TURN_COLUMNS", "DebateFields", "compact_json", "debate_row", "frame_of", "turn_row"]
 

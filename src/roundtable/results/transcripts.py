@@ -9,34 +9,33 @@ from datetime import UTC, datetime
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import shortened
 from roundtable.analysis import decide_record, independent_agreement
 from roundtable.analysis.declared import DeclaredAnalyzer
 from roundtable.analysis.health import RECORDED
-from roundtable.parsing import read_reply
-from roundtable.prompts import Quotation, find_reference, label_quotations
-from roundtable.reading import Asked, as_stated
-from roundtable.results.debate_result import DebateResult
-from roundtable.scoring import normalise
-from roundtable.scoring.numbers import exact_or_none
-from roundtable.types import (
-    AgentConfig,
-    AgentResponse,
+from roundtable.core.base.words import shortened
+from roundtable.core.prompts.compose import Quotation, find_reference, label_quotations
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.answers import AgentResponse, TurnKey
+from roundtable.core.types.debate import (
     DebateConfig,
     DebateRecord,
     ExitResult,
     RoundRecord,
     SessionRecord,
     Turn,
-    TurnKey,
     TurnResult,
 )
+from roundtable.parsing import read_reply
+from roundtable.reading import Asked, as_stated
+from roundtable.results.debate_result import DebateResult
+from roundtable.scoring import normalise
+from roundtable.scoring.numbers import exact_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from roundtable.core.types.answers import Reading
     from roundtable.metrics import Transcript, Utterance
-    from roundtable.types import Reading
 
 __all__ = ["result_of_transcript"]
 

@@ -6,8 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted
 from roundtable.analysis import cast_votes, dissenting_votes
+from roundtable.core.base.words import counted
+from roundtable.core.types.answers import PlanAnswer, TextAnswer
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE, last_complete
+from roundtable.core.types.plan import JUDGE_STAGE, VOTE_STAGE
 from roundtable.modes import answers_by_name
 from roundtable.report import (
     CampView,
@@ -46,28 +49,19 @@ from roundtable.results.findings import (
     unread_in_words,
 )
 from roundtable.results.rows import compact_json
-from roundtable.types import PlanAnswer, TextAnswer
-from roundtable.types.debate import ASSUMED_CONFIDENCE, last_complete
-from roundtable.types.plan import JUDGE_STAGE, VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from roundtable.analysis import CastVote
     from roundtable.analysis.movement import Opinion, OpinionFlow
+    from roundtable.core.types.answers import AgentResponse, Reading
+    from roundtable.core.types.chat import Usage
+    from roundtable.core.types.consensus import AnyConsensus
+    from roundtable.core.types.debate import AnyTurn, RosterEntry, RoundRecord, Turn
     from roundtable.report import Parts
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.evidence import EvidenceReport
-    from roundtable.types import (
-        AgentResponse,
-        AnyConsensus,
-        AnyTurn,
-        Reading,
-        RosterEntry,
-        RoundRecord,
-        Turn,
-        Usage,
-    )
 
 __all__ = ["Movement", "movement_of", "view_of", "with_names"]
 

@@ -8,7 +8,17 @@ from fractions import Fraction
 from math import isnan
 from typing import Literal, TypeAlias, assert_never
 
-from roundtable._core.words import quoted
+from roundtable.core.base.words import quoted
+from roundtable.core.types.answers import (
+    AgentResponse,
+    Answer,
+    ApprovalAnswer,
+    BallotAnswer,
+    PlanAnswer,
+    RankingAnswer,
+    ScoresAnswer,
+    TextAnswer,
+)
 from roundtable.scoring.ballots import (
     Abstention,
     Approval,
@@ -24,16 +34,6 @@ from roundtable.scoring.ballots import (
 )
 from roundtable.scoring.electorate import InvalidBallot, KeyOf
 from roundtable.scoring.numbers import LARGEST, exact_or_none
-from roundtable.types import (
-    AgentResponse,
-    Answer,
-    ApprovalAnswer,
-    BallotAnswer,
-    PlanAnswer,
-    RankingAnswer,
-    ScoresAnswer,
-    TextAnswer,
-)
 
 __all__ = [
     "FirstPlaces",

@@ -18,7 +18,8 @@ from roundtable.scoring.open_answers import OpenText, parse_open
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from roundtable.types import AgentResponse, AnyTurn, TurnKey
+    from roundtable.core.types.answers import AgentResponse, TurnKey
+    from roundtable.core.types.debate import AnyTurn
 
 __all__ = [
     "Camp",

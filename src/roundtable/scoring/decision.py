@@ -11,10 +11,12 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, cast
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.registry import Registry
-from roundtable._core.words import counted, is_list, listing, quoted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.registry import Registry
+from roundtable.core.base.words import counted, is_list, listing, quoted
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.consensus import Decision
+from roundtable.core.types.debate import RuleName
 from roundtable.scoring.ballot_forms import first_places
 from roundtable.scoring.ballots import Abstention, Ballot, Choice, Prediction, Scores, Trajectory, Verdict
 from roundtable.scoring.electorate import Electorate, Roll
@@ -22,7 +24,6 @@ from roundtable.scoring.normalisation import Normalise
 from roundtable.scoring.numbers import Figure, Number, exact, exact_or_none, share
 from roundtable.scoring.outcome import Outcome, Parameters, ParameterValue, Rule
 from roundtable.scoring.unread import adds_up, unread_in_words, unread_options, ways_to_vote, worst_ballots
-from roundtable.types import Decision, RuleName
 
 __all__ = ["TieRule", "decide"]
 

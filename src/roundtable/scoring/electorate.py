@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeAlias, TypeVar, cast
 
-from roundtable._core.words import counted, is_list, quoted
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.words import counted, is_list, quoted
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.ballots import Abstention, Approval, Ballot, Choice, Ranking, Trajectory, Verdict
 from roundtable.scoring.normalisation import Normalise, normaliser
 from roundtable.scoring.numbers import LARGEST, Number, exact

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from roundtable._core.text import normal_form
+from roundtable.core.base.text import normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,24 +13,27 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
-from roundtable._core.words import amount, counted, listing, shortened
+from roundtable.core.base.words import amount, counted, listing, shortened
+from roundtable.core.types.answers import AgentResponse, PlanAnswer, TextAnswer
+from roundtable.core.types.consensus import Motion, VoteReport
+from roundtable.core.types.debate import responses_of
 from roundtable.scoring.ballot_forms import ballot_from_answer, first_places, order
 from roundtable.scoring.ballots import Abstention, Approval, Choice, Ranking, Scores
 from roundtable.scoring.camps import answer_names, answers_by_turn, find_round_camps
 from roundtable.scoring.decision import decide
 from roundtable.scoring.numbers import LARGEST, exact
 from roundtable.scoring.pairwise import cycle
-from roundtable.types import AgentResponse, Motion, PlanAnswer, TextAnswer, VoteReport
-from roundtable.types.debate import responses_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
+    from roundtable.core.types.answers import Answer, TurnKey
+    from roundtable.core.types.consensus import Decision
+    from roundtable.core.types.debate import AnyTurn
     from roundtable.scoring.decision import TieRule
     from roundtable.scoring.outcome import Rule
-    from roundtable.types import Answer, AnyTurn, Decision, TurnKey
 
 __all__ = [
     "MOST_MOTIONS",

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from roundtable._core.text import normal_form
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.text import normal_form
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.numbers import exact_or_none
 from roundtable.scoring.open_answers import MOST_KEY_CHARS, open_key
 

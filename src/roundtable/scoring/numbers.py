@@ -11,7 +11,7 @@ from functools import lru_cache
 from numbers import Rational
 from typing import Final, TypeAlias
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 __all__ = ["LARGEST", "Figure", "Measure", "Number", "exact", "exact_or_none", "share", "whole"]
 

@@ -12,7 +12,7 @@ import unicodedata
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
-from roundtable._core.text import normal_form
+from roundtable.core.base.text import normal_form
 from roundtable.reading.abstentions import ABSTAIN, is_refusal
 from roundtable.reading.yes_no import NO_WORDS, YES_WORDS
 from roundtable.scoring.letter_case import are_words, fold_words

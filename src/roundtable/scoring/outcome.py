@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import JsonValue
 from roundtable.scoring.electorate import Electorate, Roll
 from roundtable.scoring.numbers import Figure, Number, exact, share, whole
-from roundtable.types import JsonValue
 
 __all__ = [
     "NO_SCORES",

@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from roundtable.types import BallotAnswer
-from roundtable.types.plan import FIRST_VOTE_STAGE, LAST_VOTE_STAGE
+from roundtable.core.types.answers import BallotAnswer
+from roundtable.core.types.plan import FIRST_VOTE_STAGE, LAST_VOTE_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from roundtable.types import AnyTurn
+    from roundtable.core.types.debate import AnyTurn
 
 __all__ = ["VoteSwing", "decides", "first_votes", "last_votes", "vote_swing"]
 

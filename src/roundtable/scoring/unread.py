@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.scale import DEFAULT_SCALE
-from roundtable._core.words import counted, listing
+from roundtable.core.base.scale import DEFAULT_SCALE
+from roundtable.core.base.words import counted, listing
 from roundtable.scoring.ballots import Choice, Ranking, Scores
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from fastapi import Request
 
-    from roundtable.protocols import Clock
+    from roundtable.core.protocols import Clock
 
 __all__ = ["AddressLimit", "client_of", "network_of"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Unpack
 
 from anyio import CapacityLimiter
 
-from roundtable._core.clock import SystemClock
 from roundtable._version import __version__
 from roundtable.api.tenants import TenantSessions
 from roundtable.auth import LocalUser, TokenAuthenticator, TokenStore
 from roundtable.auth.guard import AccessGuard, GuardBehavior, check_hosts, cors_options
 from roundtable.auth.listening import LocalOnly
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import ConfigurationError
 from roundtable.fleet import FleetOverview
 from roundtable.server.addresses import AddressLimit
 from roundtable.server.approvals import OpenApprovals, ServerApproval
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.auth import Authenticator
     from roundtable.auth.guard import GuardOptions, Message
-    from roundtable.protocols import SleepingClock
+    from roundtable.core.protocols import SleepingClock
     from roundtable.server.metrics_observer import MetricsObserver
     from roundtable.server.pages.logins import BrowserLogin
     from roundtable.server.state import ServerOptions

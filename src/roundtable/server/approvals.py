@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from anyio import move_on_after
 from pydantic import ValidationError
 
-from roundtable.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.core.errors import ConfigurationError, RoundtableError, StorageError
+from roundtable.core.types.chat import OpenApproval
 from roundtable.tools.approval import MOST_REASON_CHARS
-from roundtable.types import OpenApproval
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from pydantic import JsonValue
 
-    from roundtable.protocols import KeyValue, SleepingClock
+    from roundtable.core.protocols import KeyValue, SleepingClock
     from roundtable.server.state import ServerState
     from roundtable.tools import ToolRequest
 

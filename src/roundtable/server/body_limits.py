@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from roundtable.auth.guard import IDENTITY
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
 from roundtable.server.errors import answer
 
 if TYPE_CHECKING:

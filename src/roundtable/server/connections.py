@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
 from roundtable.server.request_context import logger
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from roundtable.api.runs import DebateHandle
     from roundtable.api.tenants import TenantSession
     from roundtable.auth.guard import Receive
+    from roundtable.core.protocols import KeyValue, SleepingClock
     from roundtable.engine import Subscription
-    from roundtable.protocols import KeyValue, SleepingClock
 
 __all__ = ["ABSENT", "BUSY_S", "Listener", "ListenerTracker", "WaitingResponse", "shutdown"]
 

@@ -15,14 +15,14 @@ from starlette.routing import Match
 
 from roundtable.auth.guard import IDENTITY
 from roundtable.auth.identity import public_error
-from roundtable.errors import ContextTooLong, RoundtableError, SessionBusy, SessionConflict, SessionNotFound
+from roundtable.core.errors import ContextTooLong, RoundtableError, SessionBusy, SessionConflict, SessionNotFound
 from roundtable.server.limits import RateLimited
 from roundtable.server.rendering import failure_page, wants_page
 from roundtable.server.request_context import REQUEST_ID, logger
 
 if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
-    from roundtable.types import JsonObject
+    from roundtable.core.types.base import JsonObject
 
 __all__ = [
     "STATUSES",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import anyio
 from pydantic import ValidationError
 
-from roundtable.errors import RoundtableError, StorageError
+from roundtable.core.errors import RoundtableError, StorageError
 from roundtable.logs import ROOT
 from roundtable.server.quota import DAY_S, LEASE_S, Account, Further, Limits, LimitUsage, Request
 from roundtable.storage.rules import to_micros
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
 
-    from roundtable.protocols import KeyValue, SleepingClock
+    from roundtable.core.protocols import KeyValue, SleepingClock
 
 __all__ = [
     "Admission",

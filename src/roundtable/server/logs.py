@@ -11,7 +11,7 @@ import anyio
 
 if TYPE_CHECKING:
     from roundtable.api.tenants import TenantSession
-    from roundtable.types import DurableEvent
+    from roundtable.core.types.events import DurableEvent
 
 __all__ = ["SharedLogs"]
 

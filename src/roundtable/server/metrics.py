@@ -14,14 +14,16 @@ from prometheus_client.registry import Collector
 from pydantic import TypeAdapter
 
 from roundtable._version import __version__
-from roundtable.types import Budget, WaitReason
+from roundtable.core.types.budget import Budget
+from roundtable.core.types.events import WaitReason
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from pydantic import JsonValue
 
+    from roundtable.core.types.chat import Usage
+    from roundtable.core.types.debate import AnyTurn
     from roundtable.fleet import FleetState, JobStatus
-    from roundtable.types import AnyTurn, Usage
 
 __all__ = [
     "CONTENT_TYPE",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, assert_ne
 import anyio
 from pydantic import ValidationError
 
-from roundtable.errors import StorageError
+from roundtable.core.errors import StorageError
 from roundtable.server.metrics import Tally
 from roundtable.server.metrics_report import MetricsReport, report_of
 from roundtable.server.request_context import logger
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from roundtable.protocols import KeyValue, SleepingClock
-    from roundtable.types import Event
+    from roundtable.core.protocols import KeyValue, SleepingClock
+    from roundtable.core.types.events import Event
 
 __all__ = ["PERIODS", "MetricsObserver", "Period"]
 

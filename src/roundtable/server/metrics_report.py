@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.core.types.base import Share, Timestamp, Value
 from roundtable.server.metrics import Tally
-from roundtable.types import Share, Timestamp
-from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,6 +20,9 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from pydantic_core import to_json
 
 from roundtable.analysis.arguments import ArgumentGraph
+from roundtable.core.types.consensus import SynthesisResult
+from roundtable.core.types.debate import RoundRecord
+from roundtable.core.types.events import Event
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
 from roundtable.server import request_bodies, response_bodies
@@ -28,7 +31,6 @@ from roundtable.server.request_context import ROOT_PATH, logger
 from roundtable.server.response_bodies import ErrorBody
 from roundtable.server.routes.chat import MultiAgentRequest
 from roundtable.server.state import Reader
-from roundtable.types import Event, RoundRecord, SynthesisResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Self, TypeAlias
 
 from pydantic import Field
 
-from roundtable.types.base import Value
+from roundtable.core.types.base import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from jinja2 import DictLoader, Environment, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from roundtable._core.words import counted
 from roundtable._version import __version__
+from roundtable.core.base.words import counted
 from roundtable.report import Html, initials, plain
 from roundtable.report.html_builder import tag
 from roundtable.server.request_context import REQUEST_ID, ROOT_PATH, from_root
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from roundtable.auth import Identity
     from roundtable.auth.guard import Message
-    from roundtable.errors import RoundtableError
+    from roundtable.core.errors import RoundtableError
 
 __all__ = [
     "RENDER_THREADS",

@@ -11,13 +11,13 @@ from fastapi.routing import APIRoute
 from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
-from roundtable._core.strict_json import TOO_DEEP, is_too_deep, unique_names
-from roundtable.errors import RoundtableError
+from roundtable.core.base.strict_json import TOO_DEEP, is_too_deep, unique_names
+from roundtable.core.errors import RoundtableError
+from roundtable.core.types.base import Value, nearest_error
+from roundtable.core.types.events import RunningCalls
+from roundtable.core.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
 from roundtable.server.errors import invalid_field
 from roundtable.tools.approval import MOST_REASON_CHARS
-from roundtable.types import RunningCalls
-from roundtable.types.base import Value, nearest_error
-from roundtable.types.request import ConversationRequest, DebateRequest, ExtendRequest, ForkRequest, ResumeRequest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -128,7 +128,7 @@ def check_json(raw: bytes) -> None:
     Example:
         >>> check_json(b'{"rounds": 1, "rounds": 9}')
         Traceback (most recent call last):
-        roundtable.errors.RoundtableError: body: is not valid JSON: the name 'rounds' occurs twice in one object
+        roundtable.core.errors.RoundtableError: body: is not valid JSON: the name 'rounds' occurs twice in one object
     """
     try:
         value = from_json(raw, allow_inf_nan=False, cache_strings=False)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.words import counted
 from roundtable.api.offered import agents_of_table
 from roundtable.api.teams import calls_of_team
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, RoundtableError
 
 if TYPE_CHECKING:
     from roundtable.api.options import DebateOptions
-    from roundtable.record import Fold
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.debate import DebateConfig
     from roundtable.server.quota import Further
     from roundtable.server.state import Caller
-    from roundtable.types import DebateConfig
 
 __all__ = ["check_affordable", "check_fork", "check_further", "check_most_rounds", "check_team", "seconds_of"]
 

@@ -9,21 +9,13 @@ from pydantic import Field, JsonValue
 
 from roundtable.api.offered import ModeOffer
 from roundtable.auth import Scope
+from roundtable.core.types.base import Share, Timestamp, Value
+from roundtable.core.types.chat import OpenApproval
+from roundtable.core.types.consensus import AnyConsensus, Decision
+from roundtable.core.types.debate import DebateMode, ExitReason, ExitResult, SessionStatus
+from roundtable.core.types.storage import SearchHit
+from roundtable.core.types.teams import ErrorAction
 from roundtable.server.request_context import from_root
-from roundtable.types import (
-    AnyConsensus,
-    DebateMode,
-    Decision,
-    ExitResult,
-    OpenApproval,
-    SearchHit,
-    SessionStatus,
-    Share,
-    Timestamp,
-)
-from roundtable.types.base import Value
-from roundtable.types.debate import ExitReason
-from roundtable.types.teams import ErrorAction
 
 __all__ = [
     "AgentList",

@@ -15,16 +15,16 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response
 from pydantic import Field, ValidationError
 
-from roundtable.errors import RoundtableError, SessionBusy, SessionConflict, StorageError
-from roundtable.record import Fold
+from roundtable.core.errors import RoundtableError, SessionBusy, SessionConflict, StorageError
+from roundtable.core.record.fold import Fold
+from roundtable.core.types.base import Timestamp, Value
+from roundtable.core.types.events import Control
 from roundtable.results.debate_result import DebateResult
 from roundtable.server.limits import Further
 from roundtable.server.openapi_parts import json_response, streams
 from roundtable.server.request_bodies import LONGEST_WAIT_S
 from roundtable.server.response_bodies import Started, links_of
 from roundtable.server.streams import event_stream, followed_session, resume_point, unknown_event_id
-from roundtable.types import Control, Timestamp
-from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from roundtable.api.runs import DebateHandle
-    from roundtable.protocols import KeyValue, SleepingClock
+    from roundtable.core.protocols import KeyValue, SleepingClock
+    from roundtable.core.types.events import DurableEvent
     from roundtable.server.connections import WaitingResponse
     from roundtable.server.limits import Admission
     from roundtable.server.state import Caller
-    from roundtable.types import DurableEvent
 
 __all__ = [
     "KEPT_S",

@@ -15,11 +15,11 @@ import h11
 import uvicorn
 from pydantic_core import to_json
 
-from roundtable._core.eventloop import ends_at_once, receive_signals
 from roundtable.auth.connection import TimedConnection
 from roundtable.auth.guard import is_this_machine
 from roundtable.auth.listening import BACKLOG, address_of, listen
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.base.eventloop import ends_at_once, receive_signals
+from roundtable.core.errors import ConfigurationError, RoundtableError
 from roundtable.server.connections import shutdown
 from roundtable.server.errors import answer, error_body, status_of
 from roundtable.server.request_context import REQUEST_ID, logger

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from roundtable.api import Roundtable
     from roundtable.api.tenants import TenantSession, TenantSessions
     from roundtable.auth import Identity, Scope
+    from roundtable.core.protocols import SleepingClock
     from roundtable.fleet import FleetOverview
-    from roundtable.protocols import SleepingClock
     from roundtable.server.addresses import AddressLimit
     from roundtable.server.limits import Limits, UserLimits
     from roundtable.server.metrics import Exposition

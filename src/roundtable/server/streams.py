@@ -18,13 +18,13 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from roundtable.api.runs import ends_run
-from roundtable.errors import RoundtableError, SessionBusy
+from roundtable.core.errors import RoundtableError, SessionBusy
+from roundtable.core.types.events import sse_event_id
 from roundtable.server.connections import BUSY_S, Listener, WaitingResponse, shutdown
 from roundtable.server.errors import answer, error_event
 from roundtable.server.limits import RateLimited
 from roundtable.server.logs import SharedLogs
 from roundtable.server.request_context import REQUEST_ID, logger
-from roundtable.types.events import sse_event_id
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from roundtable.api.runs import DebateHandle
     from roundtable.api.tenants import TenantSession
     from roundtable.auth.guard import Message, Receive, Send
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.events import Event
     from roundtable.engine import Subscription
     from roundtable.server.connections import ListenerTracker
     from roundtable.server.limits import Limits
     from roundtable.server.state import Caller, ServerOptions
-    from roundtable.types import Event, JsonObject
 
 __all__ = [
     "ABORT",

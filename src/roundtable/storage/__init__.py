@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable._core.clock import SystemClock
-    from roundtable._core.owner import current_owner, is_provably_dead
-    from roundtable._core.text import well_formed
+    from roundtable.core.base.clock import SystemClock
+    from roundtable.core.base.owner import current_owner, is_provably_dead
+    from roundtable.core.base.text import well_formed
     from roundtable.storage.locations import open_memory, open_postgres, open_sqlite
     from roundtable.storage.memory import MemoryStorage
     from roundtable.storage.postgres import PostgresStorage
@@ -39,14 +39,14 @@ _HOME = {
     "MemoryStorage": "memory",
     "PostgresStorage": "postgres",
     "SQLiteStorage": "sqlite",
-    "SystemClock": "._core.clock",
+    "SystemClock": ".core.base.clock",
     "WholeSessionMethods": "whole_sessions",
-    "current_owner": "._core.owner",
-    "is_provably_dead": "._core.owner",
+    "current_owner": ".core.base.owner",
+    "is_provably_dead": ".core.base.owner",
     "open_memory": "locations",
     "open_postgres": "locations",
     "open_sqlite": "locations",
-    "well_formed": "._core.text",
+    "well_formed": ".core.base.text",
 }
 
 __getattr__: Callable[[str], object]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.errors import ConfigurationError, StorageError
 from roundtable.storage.rules import has_metadata
 
 if TYPE_CHECKING:

@@ -10,15 +10,17 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
+from roundtable.core.types.storage import SearchHit
 from roundtable.storage.database import MIGRATIONS
 from roundtable.storage.rules import from_micros, to_micros
-from roundtable.types import SearchHit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from roundtable.types import DurableEvent, SearchQuery, SessionRecord
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.storage import SearchQuery
 
 __all__ = ["Tokenizer", "find_words", "index_position", "search_in"]
 

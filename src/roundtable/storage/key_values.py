@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from roundtable.protocols import KeyValue, Storage
+    from roundtable.core.protocols import KeyValue, Storage
 
 __all__ = ["key_values_of"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 from roundtable.storage.rules import json_text, span_end, to_micros, unreadable
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-    from roundtable.protocols import Clock
+    from roundtable.core.protocols import Clock
+    from roundtable.core.types.base import JsonValue
     from roundtable.storage.worker import Worker
-    from roundtable.types import JsonValue
 
 __all__ = ["SQLiteKeyValue"]
 

@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roundtable._core.files import user_data_folder
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.files import user_data_folder
+from roundtable.core.errors import ConfigurationError
 from roundtable.http import masked_url
 
 if TYPE_CHECKING:
-    from roundtable.protocols import Storage
+    from roundtable.core.protocols import Storage
     from roundtable.settings import Settings
     from roundtable.storage.memory import MemoryStorage
     from roundtable.storage.postgres import PostgresStorage

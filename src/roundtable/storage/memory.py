@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from roundtable._core.clock import SystemClock
-from roundtable._core.text import well_formed
-from roundtable.errors import StorageError
-from roundtable.record import Progress, follow, start_progress
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.text import well_formed
+from roundtable.core.errors import StorageError
+from roundtable.core.record.fold import Progress, start_progress
+from roundtable.core.record.transitions import follow
+from roundtable.core.types.events import durable_event
+from roundtable.core.types.storage import SessionSummary
 from roundtable.storage.rules import (
     LeaseState,
     Numbered,
@@ -33,23 +36,16 @@ from roundtable.storage.rules import (
     span_end,
 )
 from roundtable.storage.whole_sessions import WholeSessionMethods
-from roundtable.types import SessionSummary, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
-    from roundtable.protocols import Clock, KeyValue
-    from roundtable.types import (
-        DurableEvent,
-        JsonValue,
-        Lease,
-        Owner,
-        SearchHit,
-        SearchQuery,
-        SessionFilter,
-        SessionRecord,
-    )
+    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.storage import Lease, Owner, SearchHit, SearchQuery, SessionFilter
 
 __all__ = ["MemoryKeyValue", "MemoryStorage", "initial_summary", "is_wanted", "updated_summary"]
 

@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 import psycopg
 from anyio import to_thread
 
-from roundtable._core.text import well_formed
-from roundtable.errors import ConfigurationError, LeaseLost, SessionError, StorageError
-from roundtable.record import Progress, follow, read_record, start_progress
+from roundtable.core.base.text import well_formed
+from roundtable.core.errors import ConfigurationError, LeaseLost, SessionError, StorageError
+from roundtable.core.record.fold import Progress, start_progress
+from roundtable.core.record.transitions import follow
+from roundtable.core.types.events import durable_event
+from roundtable.core.types.storage import QueueDatabase
+from roundtable.record.archive import read_record
 from roundtable.storage.fulltext import Tokenizer, search_in
 from roundtable.storage.postgres_background import Background
 from roundtable.storage.postgres_connection import (
@@ -60,23 +64,15 @@ from roundtable.storage.rules import (
     value_text,
 )
 from roundtable.storage.whole_sessions import WholeSessionMethods
-from roundtable.types import QueueDatabase, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from contextlib import AbstractContextManager
 
-    from roundtable.protocols import Clock, KeyValue
-    from roundtable.types import (
-        DurableEvent,
-        Lease,
-        Owner,
-        SearchHit,
-        SearchQuery,
-        SessionFilter,
-        SessionRecord,
-        SessionSummary,
-    )
+    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.storage import Lease, Owner, SearchHit, SearchQuery, SessionFilter, SessionSummary
 
 __all__ = ["PostgresStorage"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from anyio import Event, to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from roundtable._core.eventloop import Loop, call_soon, running_loop
-from roundtable.errors import StorageError
+from roundtable.core.base.eventloop import Loop, call_soon, running_loop
+from roundtable.core.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -18,9 +18,9 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo, TransactionStatus
 
-from roundtable._core.network import NetworkForbidden, check_host
-from roundtable._core.outage import Outage
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.base.network import NetworkForbidden, check_host
+from roundtable.core.base.outage import Outage
+from roundtable.core.errors import ConfigurationError, StorageError
 from roundtable.logs import is_power_of_ten
 from roundtable.storage.postgres_background import Background, closed_error
 from roundtable.storage.postgres_schema import check_new, has_tables, migrate, use_tables

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import psycopg
 
-from roundtable._core.text import well_formed
+from roundtable.core.base.text import well_formed
 from roundtable.storage.postgres_background import Background
 from roundtable.storage.postgres_connection import PostgresPool
 from roundtable.storage.postgres_schema import Statements, from_stored, key_hash, to_stored
@@ -17,8 +17,8 @@ from roundtable.storage.rules import from_micros, json_text, span_end, to_micros
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from roundtable.protocols import Clock
-    from roundtable.types import JsonValue
+    from roundtable.core.protocols import Clock
+    from roundtable.core.types.base import JsonValue
 
 __all__ = ["PostgresKeyValue"]
 

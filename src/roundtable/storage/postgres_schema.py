@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import psycopg
 from psycopg import sql
 
-from roundtable._core.text import well_formed
-from roundtable.errors import StorageError
+from roundtable.core.base.text import well_formed
+from roundtable.core.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

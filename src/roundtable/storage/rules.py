@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, assert_never, get_args
 
-from roundtable._core.owner import is_provably_dead
-from roundtable._core.text import normal_form, well_formed, well_formed_data
-from roundtable.errors import (
+from roundtable.core.base.owner import is_provably_dead
+from roundtable.core.base.text import normal_form, well_formed, well_formed_data
+from roundtable.core.errors import (
     ConfigurationError,
     LeaseLost,
     SessionBusy,
@@ -20,12 +20,16 @@ from roundtable.errors import (
     StaleSequence,
     StorageError,
 )
-from roundtable.types import Lease, Owner, SessionRecord, SessionStatus, SessionSummary, Value, durable_event
+from roundtable.core.types.base import Value
+from roundtable.core.types.debate import SessionRecord, SessionStatus
+from roundtable.core.types.events import durable_event
+from roundtable.core.types.storage import Lease, Owner, SessionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable.types import DurableEvent, JsonValue
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.events import DurableEvent
 
 __all__ = [
     "EARLIEST",

@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from anyio import to_thread
 
-from roundtable._core.words import counted
-from roundtable.errors import RoundtableError, StorageError
-from roundtable.record import Fold, read_record, store_whole
+from roundtable.core.base.words import counted
+from roundtable.core.errors import RoundtableError, StorageError
+from roundtable.core.record.fold import Fold
+from roundtable.core.types.events import durable_event
+from roundtable.record.archive import read_record
+from roundtable.record.session_edit import store_whole
 from roundtable.storage.database import Database, storage_error
 from roundtable.storage.sqlite import SQLiteStorage
-from roundtable.types import durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from roundtable.types import DurableEvent, SessionRecord
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
 
 __all__ = ["Salvaged", "find_damage", "salvage"]
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from anyio import Path as AsyncPath
 from anyio import to_thread
 
-from roundtable._core.clock import SystemClock
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import ConfigurationError, StorageError
+from roundtable.core.types.storage import QueueDatabase, SessionFilter
 from roundtable.storage import statements
 from roundtable.storage.database import Database, storage_error
 from roundtable.storage.fulltext import find_words
@@ -23,21 +24,14 @@ from roundtable.storage.rules import check_append, session_key
 from roundtable.storage.statements import Key
 from roundtable.storage.whole_sessions import WholeSessionMethods
 from roundtable.storage.worker import Worker, commit_together, read_each
-from roundtable.types import QueueDatabase, SessionFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.protocols import Clock, KeyValue
-    from roundtable.types import (
-        DurableEvent,
-        Lease,
-        Owner,
-        SearchHit,
-        SearchQuery,
-        SessionRecord,
-        SessionSummary,
-    )
+    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.storage import Lease, Owner, SearchHit, SearchQuery, SessionSummary
 
 __all__ = ["SQLiteStorage", "copy_database"]
 

@@ -11,8 +11,12 @@ from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from roundtable._core.text import well_formed
-from roundtable.record import Progress, follow, read_record, start_progress
+from roundtable.core.base.text import well_formed
+from roundtable.core.record.fold import Progress, start_progress
+from roundtable.core.record.transitions import follow
+from roundtable.core.types.events import durable_event
+from roundtable.core.types.storage import SessionSummary
+from roundtable.record.archive import read_record
 from roundtable.storage.fulltext import index_position
 from roundtable.storage.rules import (
     EARLIEST,
@@ -36,12 +40,13 @@ from roundtable.storage.rules import (
     turn_id,
     unreadable,
 )
-from roundtable.types import SessionSummary, durable_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable.types import DurableEvent, Lease, Owner, SessionFilter, SessionRecord
+    from roundtable.core.types.debate import SessionRecord
+    from roundtable.core.types.events import DurableEvent
+    from roundtable.core.types.storage import Lease, Owner, SessionFilter
 
 __all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read"]
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from roundtable._core.clock import SystemClock
-from roundtable.errors import SessionNotFound, StorageError
-from roundtable.protocols import Storage
-from roundtable.record import fold_session
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.errors import SessionNotFound, StorageError
+from roundtable.core.protocols import Storage
+from roundtable.core.record.fold import fold_session
+from roundtable.core.types.storage import SessionFilter
 from roundtable.record.session_edit import append_response, save_changes
-from roundtable.types import SessionFilter
 
 if TYPE_CHECKING:
-    from roundtable.protocols import Clock
-    from roundtable.types import AgentResponse, Session
+    from roundtable.core.protocols import Clock
+    from roundtable.core.types.answers import AgentResponse
+    from roundtable.core.types.debate import Session
 
 __all__ = ["WholeSessionMethods"]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from anyio import Event
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from roundtable._core.eventloop import Loop, call_soon, running_loop
-from roundtable.errors import StorageError
+from roundtable.core.base.eventloop import Loop, call_soon, running_loop
+from roundtable.core.errors import StorageError
 from roundtable.storage.database import file_identity, needs_reconnect, storage_error
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from roundtable._core.lazy import lazy_names
+from roundtable.core.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable._core.network import without_network
+    from roundtable.core.base.network import without_network
     from roundtable.testing.doubles import (
         Delay,
         FaultyModel,
@@ -73,7 +73,7 @@ _HOME = {
     "VendorServer": "vendor_server",
     "scripted_agents": "doubles",
     "serving": "servers",
-    "without_network": "._core.network",
+    "without_network": ".core.base.network",
 }
 
 __getattr__: Callable[[str], object]

@@ -9,14 +9,15 @@ import anyio
 import pytest
 
 from roundtable.analysis import AskingMeter
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.consensus import Measured
 from roundtable.testing.suite import Suite, runs_beside
-from roundtable.types import AgentResponse, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.protocols import ConsensusMeter
-    from roundtable.types import AnyConsensus
+    from roundtable.core.protocols import ConsensusMeter
+    from roundtable.core.types.consensus import AnyConsensus
 
 __all__ = ["AnalyzerSuite", "positions"]
 

@@ -10,18 +10,20 @@ import anyio
 import anyio.lowlevel
 
 from roundtable.agents import BaseAgent
+from roundtable.core.types.agents import AgentConfig
 from roundtable.gateway.streams import ChatStream
 from roundtable.gateway.wrapping import close_stream
 from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.testing.storage_samples import NOON
-from roundtable.types import AgentConfig
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.agents import ModelProfile
+    from roundtable.core.types.chat import ChatDelta, ChatRequest, ChatResponse
+    from roundtable.core.types.events import Event
     from roundtable.providers.scripted import Reply
-    from roundtable.types import ChatDelta, ChatRequest, ChatResponse, Event, ModelProfile
 
 __all__ = ["Delay", "FaultyModel", "ManualClock", "RecordingObserver", "ScriptedModel", "scripted_agents"]
 

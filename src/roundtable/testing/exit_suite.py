@@ -11,29 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.answers import AgentResponse, BallotAnswer
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.consensus import ConsensusResult
+from roundtable.core.types.debate import ErrorInfo, ExitResult, FailedTurn, RoundRecord, Turn, TurnResult
+from roundtable.core.types.plan import JUDGE_STAGE, MODERATOR_STAGE
 from roundtable.exits import AllOf, AnyOf, Exit, MaxRounds, exit_from_spec, exit_registry
 from roundtable.testing.clocks import same_at_any_time
 from roundtable.testing.storage_samples import NOON
 from roundtable.testing.suite import Suite, at_once, drawn_law
-from roundtable.types import (
-    AgentResponse,
-    BallotAnswer,
-    ConsensusResult,
-    ErrorInfo,
-    ExitResult,
-    FailedTurn,
-    RoundRecord,
-    Turn,
-    TurnResult,
-    Usage,
-)
-from roundtable.types.plan import JUDGE_STAGE, MODERATOR_STAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from roundtable._core.registry import Registry
+    from roundtable.core.base.registry import Registry
     from roundtable.exits import ExitFactory
 
 __all__ = ["ExitSuite", "played_rounds"]

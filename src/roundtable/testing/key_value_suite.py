@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from roundtable.protocols import KeyValue
+from roundtable.core.protocols import KeyValue
+from roundtable.core.types.base import JsonValue
 from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_suite import ODD_TEXTS
 from roundtable.testing.suite import Suite
-from roundtable.types import JsonValue
 
 __all__ = ["KeyValueSuite"]
 

@@ -12,39 +12,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
-from roundtable.modes.base import vote_options_of
-from roundtable.modes.rounds import RoundPlanner, check_plan
-from roundtable.stages import restrict_view
-from roundtable.testing.clocks import same_at_any_time
-from roundtable.testing.plan_process import plans_by_hash_seed
-from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
-from roundtable.types import (
+from roundtable.core.stages import restrict_view
+from roundtable.core.types.answers import (
     AgentResponse,
     ApprovalAnswer,
     BallotAnswer,
-    DebateContext,
-    ErrorInfo,
-    FailedTurn,
     PlanAnswer,
     RankingAnswer,
     ScoresAnswer,
-    Seat,
-    Stage,
     Stance,
     TextAnswer,
-    Turn,
     TurnKey,
-    TurnResult,
 )
-from roundtable.types.plan import EXTERNAL
+from roundtable.core.types.debate import DebateContext, ErrorInfo, FailedTurn, Seat, Turn, TurnResult
+from roundtable.core.types.plan import EXTERNAL, Stage
+from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
+from roundtable.modes.base import vote_options_of
+from roundtable.modes.rounds import RoundPlanner, check_plan
+from roundtable.testing.clocks import same_at_any_time
+from roundtable.testing.plan_process import plans_by_hash_seed
+from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.answers import Answer, AnswerKind
+    from roundtable.core.types.debate import AnyTurn
+    from roundtable.core.types.plan import Plan, TurnSpec
     from roundtable.modes import Planned
-    from roundtable.protocols import DebateModeStrategy
-    from roundtable.types import Answer, AnswerKind, AnyTurn, Plan, TurnSpec
 
 __all__ = ["LATER", "MARK", "ModeSuite", "SimulatedDebate", "debates", "fewest_agents", "opening_views"]
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import anyio
 import pytest
 
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.events import Event
 from roundtable.testing.doubles import RecordingObserver, scripted_agents
 from roundtable.testing.suite import Suite, within
-from roundtable.types import AgentResponse, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roundtable.protocols import Observer
+    from roundtable.core.protocols import Observer
 
 __all__ = ["ObserverSuite", "debate_events"]
 

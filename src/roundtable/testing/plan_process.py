@@ -12,13 +12,13 @@ import sys
 from contextlib import ExitStack, redirect_stdout
 from typing import TYPE_CHECKING, Final, cast
 
-from roundtable._core.text import error_text
-from roundtable.types import DebateContext
+from roundtable.core.base.text import error_text
+from roundtable.core.types.debate import DebateContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.protocols import DebateModeStrategy
+    from roundtable.core.protocols import DebateModeStrategy
 
 __all__ = ["main", "plans_by_hash_seed"]
 

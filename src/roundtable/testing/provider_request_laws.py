@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 import anyio
 import pytest
 
+from roundtable.core.types.base import JsonValue
+from roundtable.core.types.chat import AgentTool, ChatRequest, ChatResponse, Message, OutputSchema, ToolCall
 from roundtable.testing.servers import WireReply, call_reply
-from roundtable.types import AgentTool, ChatRequest, ChatResponse, JsonValue, Message, OutputSchema, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
     from roundtable.testing.servers import LoopbackServer, Seen
 
 __all__ = ["TOOL", "Capability", "RequestLaws", "leaves"]

@@ -14,7 +14,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from roundtable.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
+from roundtable.core.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.base import JsonObject, JsonValue
+from roundtable.core.types.chat import AgentTool, ChatDelta, ChatResponse, Message
 from roundtable.gateway import Gateway
 from roundtable.gateway.wrapping import close_stream
 from roundtable.testing.provider_request_laws import TOOL, Capability, RequestLaws
@@ -28,12 +31,11 @@ from roundtable.testing.servers import (
     sse_reply,
 )
 from roundtable.testing.suite import Suite
-from roundtable.types import AgentTool, ChatDelta, ChatResponse, JsonObject, JsonValue, Message, ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
 
 __all__ = ["KEY", "Capability", "ProviderSuite"]
 

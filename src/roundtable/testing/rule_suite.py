@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roundtable._core.registry import Registry
 from roundtable.analysis import check_rule
+from roundtable.core.base.registry import Registry
+from roundtable.core.types.consensus import Decision
 from roundtable.scoring import Choice, decide
 from roundtable.testing.clocks import same_at_any_time
 from roundtable.testing.suite import Suite, at_once, drawn_law
-from roundtable.types import Decision
 
 if TYPE_CHECKING:
     from roundtable.scoring import Ballot, Rule

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import ssl
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = [
     "LoopbackServer",

@@ -11,9 +11,19 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from roundtable._core.owner import current_owner
-from roundtable.errors import LeaseLost, SessionConflict, SessionError, SessionNotFound, StaleSequence, StorageError
-from roundtable.protocols import Storage
+from roundtable.core.base.owner import current_owner
+from roundtable.core.errors import (
+    LeaseLost,
+    SessionConflict,
+    SessionError,
+    SessionNotFound,
+    StaleSequence,
+    StorageError,
+)
+from roundtable.core.protocols import Storage
+from roundtable.core.types.debate import SessionRecord
+from roundtable.core.types.events import AgentResponseChunk, DurableEvent
+from roundtable.core.types.storage import SessionFilter
 from roundtable.testing.storage_samples import (
     NOON,
     answered,
@@ -27,7 +37,6 @@ from roundtable.testing.storage_samples import (
     round_start,
     tool_result,
 )
-from roundtable.types import AgentResponseChunk, DurableEvent, SessionFilter, SessionRecord
 
 __all__ = ["LogLaws", "numbers", "started"]
 

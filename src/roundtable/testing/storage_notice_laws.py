@@ -8,8 +8,8 @@ from typing import Final
 
 import anyio
 
-from roundtable._core.eventloop import call_soon, running_loop
-from roundtable.protocols import Notify, Storage
+from roundtable.core.base.eventloop import call_soon, running_loop
+from roundtable.core.protocols import Notify, Storage
 from roundtable.testing.storage_samples import control, record
 
 __all__ = ["NoticeLaws"]

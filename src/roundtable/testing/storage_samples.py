@@ -6,29 +6,26 @@ import uuid
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from roundtable.types import (
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.debate import DebateConfig, ErrorInfo, FailedTurn, SessionRecord, Turn, TurnResult
+from roundtable.core.types.events import (
     AgentComplete,
-    AgentConfig,
     AgentError,
-    AgentResponse,
     AgentToolResult,
     Control,
     DebateComplete,
-    DebateConfig,
     DebateError,
-    ErrorInfo,
-    FailedTurn,
-    Owner,
     RoundStart,
-    SessionRecord,
-    Turn,
-    TurnResult,
 )
+from roundtable.core.types.storage import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roundtable.types import ControlAction, JsonValue, SessionStatus
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.debate import SessionStatus
+    from roundtable.core.types.events import ControlAction
 
 __all__ = [
     "NOON",

@@ -9,24 +9,18 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from roundtable._core.owner import current_owner
-from roundtable.errors import LeaseLost, SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
-from roundtable.protocols import FullText, Leases, Storage
+from roundtable.core.base.owner import current_owner
+from roundtable.core.errors import LeaseLost, SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
+from roundtable.core.protocols import FullText, Leases, Storage
+from roundtable.core.types.base import JsonValue
+from roundtable.core.types.debate import ExitResult
+from roundtable.core.types.events import AgentToolResult, DebateComplete, DebateExit
+from roundtable.core.types.storage import SearchQuery, SessionFilter, SessionSummary
 from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_log_laws import LogLaws, numbers, started
 from roundtable.testing.storage_notice_laws import NoticeLaws
 from roundtable.testing.storage_samples import NOON, answered, control, owner_elsewhere, record, round_start
 from roundtable.testing.suite import Suite
-from roundtable.types import (
-    AgentToolResult,
-    DebateComplete,
-    DebateExit,
-    ExitResult,
-    JsonValue,
-    SearchQuery,
-    SessionFilter,
-    SessionSummary,
-)
 
 __all__ = ["ODD_TEXTS", "LeaseLaws", "ListLaws", "SearchLaws", "StorageSuite"]
 

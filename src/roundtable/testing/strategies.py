@@ -21,8 +21,10 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 import roundtable.types as public
-from roundtable.types import Attachment, DebateConfig, SessionRecord, Stage, TurnSpec, Value
-from roundtable.types.attachments import stored_contents
+from roundtable.core.types.attachments import Attachment, stored_contents
+from roundtable.core.types.base import Value
+from roundtable.core.types.debate import DebateConfig, SessionRecord
+from roundtable.core.types.plan import Stage, TurnSpec
 
 __all__ = ["drawn_from", "public_types", "values"]
 

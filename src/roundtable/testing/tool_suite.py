@@ -11,13 +11,14 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 
+from roundtable.core.types.base import JsonValue
+from roundtable.core.types.chat import AgentTool, ToolResult
 from roundtable.testing.suite import Suite, runs_beside
 from roundtable.tools import DefaultAgentToolkit
-from roundtable.types import AgentTool, JsonValue, ToolResult
 
 if TYPE_CHECKING:
-    from roundtable.protocols import Tool
-    from roundtable.types import JsonObject
+    from roundtable.core.protocols import Tool
+    from roundtable.core.types.base import JsonObject
 
 __all__ = ["ToolSuite"]
 

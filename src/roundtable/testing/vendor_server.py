@@ -13,17 +13,17 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import ProviderConfig
 from roundtable.testing.servers import LoopbackServer, WireReply, http_reply, sse_reply
-from roundtable.types import ProviderConfig
 from roundtable.vendors import VENDORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.testing.servers import Seen
-    from roundtable.types import JsonObject, JsonValue
     from roundtable.vendors import Vendor, Wire
 
 __all__ = ["VendorAnswer", "VendorRefusal", "VendorReply", "VendorServer"]

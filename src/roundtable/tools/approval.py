@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import anyio
 
-from roundtable._core.eventloop import as_exception
-from roundtable._core.functions import call_function, is_async
-from roundtable._core.waits import Wait, reported
+from roundtable.core.base.eventloop import as_exception
+from roundtable.core.base.functions import call_function, is_async
+from roundtable.core.base.waits import Wait, reported
 from roundtable.tools.definition import failed_result, is_external_interrupt
 
 if TYPE_CHECKING:
-    from roundtable.protocols import FollowsApprovals, Tool
+    from roundtable.core.protocols import FollowsApprovals, Tool
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.chat import ToolCall, ToolResult
     from roundtable.tools.definition import ToolTurn
-    from roundtable.types import JsonObject, ToolCall, ToolResult
 
 __all__ = ["MOST_REASON_CHARS", "Approver", "CallOrigin", "ToolRequest", "readable", "refusal"]
 

@@ -12,21 +12,24 @@ from anyio import CapacityLimiter, get_cancelled_exc_class
 from anyio.lowlevel import RunVar
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from roundtable._core.eventloop import ends_program, on_thread
-from roundtable._core.functions import is_async
-from roundtable._core.strict_json import is_too_deep
-from roundtable._core.text import error_text
-from roundtable.errors import ConfigurationError, RoundtableError
-from roundtable.stages import is_foreign_cancellation
-from roundtable.types import AgentTool, JsonObject, ToolResult, Usage
+from roundtable.core.base.eventloop import ends_program, on_thread
+from roundtable.core.base.functions import is_async
+from roundtable.core.base.strict_json import is_too_deep
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.stages import is_foreign_cancellation
+from roundtable.core.types.base import JsonObject
+from roundtable.core.types.chat import AgentTool, ToolResult, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from pydantic import ValidationError
 
-    from roundtable.protocols import ChatModel, Tool
-    from roundtable.types import ChatRequest, ChatResponse, ContextRequest, DebateContext
+    from roundtable.core.protocols import ChatModel, Tool
+    from roundtable.core.types.answers import ContextRequest
+    from roundtable.core.types.chat import ChatRequest, ChatResponse
+    from roundtable.core.types.debate import DebateContext
 
 __all__ = [
     "MOST_RESULT_BYTES",

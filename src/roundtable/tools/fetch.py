@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 from pydantic_core import to_json
 
-from roundtable.errors import AgentError, ConfigurationError
+from roundtable.core.errors import AgentError, ConfigurationError
+from roundtable.core.types.base import NonEmpty
+from roundtable.core.types.chat import ToolResult
 from roundtable.http import PublicWeb, masked_url
 from roundtable.http.guard_public import WEB_PORTS
 from roundtable.tools.definition import run_in_thread
 from roundtable.tools.sources import SnakeValue
 from roundtable.tools.standard import StandardTool, ToolSpec
-from roundtable.types import ToolResult
-from roundtable.types.base import NonEmpty
 
 if TYPE_CHECKING:
     from collections.abc import Collection

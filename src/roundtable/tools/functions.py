@@ -25,10 +25,11 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError
 
-from roundtable._core.arguments import explains_arguments
-from roundtable._core.functions import is_async
-from roundtable._core.text import error_text
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.arguments import explains_arguments
+from roundtable.core.base.functions import is_async
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import JsonObject
 from roundtable.tools.definition import (
     TOOL_TIMEOUT_S,
     ToolContext,
@@ -37,7 +38,6 @@ from roundtable.tools.definition import (
     failed_result,
     invalid_tool_arguments,
 )
-from roundtable.types import JsonObject
 
 __all__ = ["ContextParameter", "FunctionTool", "schema_of", "tool"]
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, Self, TextIO, assert_never
 import anyio
 from pydantic_core import to_json
 
-from roundtable._core.text import error_text
-from roundtable.errors import APINetworkError, ConfigurationError, RoundtableError
+from roundtable.core.base.text import error_text
+from roundtable.core.errors import APINetworkError, ConfigurationError, RoundtableError
+from roundtable.core.prompts.fence import neutralise
+from roundtable.core.types.chat import AgentTool, ToolResult
 from roundtable.http import checked_url, masked_url
-from roundtable.prompts import neutralise
 from roundtable.tools.definition import failed_result, run_in_thread
-from roundtable.types import AgentTool, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcp import Client, types
 
-    from roundtable.types import JsonObject, JsonValue
+    from roundtable.core.types.base import JsonObject, JsonValue
 
 __all__ = ["McpToolkit", "from_mcp"]
 

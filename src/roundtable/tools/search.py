@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from roundtable._core.addresses import split_address
-from roundtable._core.registry import Registry
-from roundtable.errors import (
+from roundtable.core.base.addresses import split_address
+from roundtable.core.base.registry import Registry
+from roundtable.core.errors import (
     AgentError,
     APIAuthError,
     APINetworkError,
@@ -23,12 +23,12 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
+from roundtable.core.types.base import NativeSearch, first_error
+from roundtable.core.types.chat import ChatRequest, Message
 from roundtable.http import HttpClient, HttpLimits, HttpRequest, checked_url
 from roundtable.settings import Settings
 from roundtable.tools.definition import ModelCall
 from roundtable.tools.sources import PerplexitySearchResult, SearchOptions, SearchResult
-from roundtable.types import ChatRequest, Message, NativeSearch
-from roundtable.types.base import first_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from roundtable.core.protocols import ChatModel
     from roundtable.http import HttpResponse
-    from roundtable.protocols import ChatModel
     from roundtable.tools.definition import ToolTurn
     from roundtable.tools.sources import PerplexitySearchInput, WebSearchProvider
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 from pydantic import ConfigDict, Field
 
-from roundtable.types import Citation, ImageResult
-from roundtable.types.base import NonEmpty, Share, Value
+from roundtable.core.types.answers import Citation, ImageResult
+from roundtable.core.types.base import NonEmpty, Share, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

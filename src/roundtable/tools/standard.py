@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Lite
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
+from roundtable.core.types.answers import ContextRequest, Stance
+from roundtable.core.types.base import NonEmpty, Share, Value
+from roundtable.core.types.chat import AgentTool, ToolResult
 from roundtable.tools.definition import CallsModels, failed_result, invalid_tool_arguments
 from roundtable.tools.functions import schema_of
 from roundtable.tools.search import ModelSearch
@@ -21,17 +24,15 @@ from roundtable.tools.sources import (
     SearchResult,
     SnakeValue,
 )
-from roundtable.types import AgentTool, ContextRequest, Stance, ToolResult
-from roundtable.types.base import NonEmpty, Share, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from roundtable.protocols import Tool
+    from roundtable.core.protocols import Tool
+    from roundtable.core.types.base import JsonObject
     from roundtable.tools.definition import ModelCall, ToolTurn
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
-    from roundtable.types import JsonObject
 
 __all__ = [
     "BUILTIN_TOOLS",

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 import anyio
 from anyio import Event
 
-from roundtable._core.strict_json import TOO_DEEP, is_too_deep
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.strict_json import TOO_DEEP, is_too_deep
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import utc_now
 from roundtable.tools.approval import refusal
 from roundtable.tools.definition import (
     TOOL_ATTEMPTS,
@@ -34,17 +35,18 @@ from roundtable.tools.definition import (
 )
 from roundtable.tools.functions import FunctionTool
 from roundtable.tools.standard import FactCheck, GetContext, PerplexitySearch, RequestContext, SearchWeb, SubmitResponse
-from roundtable.types.base import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection
     from datetime import datetime
 
-    from roundtable.protocols import AgentToolkit, ChatModel, Tool
+    from roundtable.core.protocols import AgentToolkit, ChatModel, Tool
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.chat import AgentTool, ToolResult
+    from roundtable.core.types.debate import DebateContext
     from roundtable.tools.approval import Approver, CallOrigin
     from roundtable.tools.definition import ModelCall
     from roundtable.tools.sources import PerplexitySearchProvider, SessionDataProvider, WebSearchProvider
-    from roundtable.types import AgentTool, DebateContext, JsonObject, ToolResult
 
 __all__ = [
     "NAMES_WITHOUT_APPROVAL",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio.to_thread
 
-from roundtable._core.files import user_data_folder
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.files import user_data_folder
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -14,26 +14,27 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 
-from roundtable._core.attempts import CURRENT_ATTEMPT, TurnAttempt
-from roundtable._core.clock import SystemClock
-from roundtable._core.eventloop import PerLoop
-from roundtable._core.secrets import Scrubber
-from roundtable.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError
+from roundtable.core.base.attempts import CURRENT_ATTEMPT, TurnAttempt
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.eventloop import PerLoop
+from roundtable.core.base.secrets import Scrubber
+from roundtable.core.errors import AgentError, APITimeoutError, ConfigurationError, RoundtableError
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.gateway.prices import HALF_PRICE
 from roundtable.http.message import HttpLimits
 from roundtable.providers.batches.wires import BatchAnswer, BatchCall, BatchFailed, BatchState, BatchWire
 from roundtable.providers.cassette.cassette import canonical, request_hash
 from roundtable.providers.http_model import NonStreamingModel
-from roundtable.types import ModelFacts
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from roundtable.core.protocols import SleepingClock
+    from roundtable.core.types.agents import BatchOptions, ModelProfile
+    from roundtable.core.types.chat import ChatRequest, ChatResponse
     from roundtable.http.client import HttpRequest, HttpResponse
-    from roundtable.protocols import SleepingClock
     from roundtable.providers.batches.journal import BatchJournal, KnownBatch
     from roundtable.providers.http_model import HttpChatModel
-    from roundtable.types import BatchOptions, ChatRequest, ChatResponse, ModelProfile
 
 __all__ = ["BatchModel"]
 

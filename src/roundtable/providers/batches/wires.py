@@ -15,13 +15,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, TypeAlias, assert_never
 from urllib.parse import quote, urlsplit
 
-from roundtable.errors import AgentError, RoundtableError
+from roundtable.core.errors import AgentError, RoundtableError
 from roundtable.http.client import HttpRequest
 from roundtable.providers.wire import dump_json, items_of, load_json, object_of, text_of
 
 if TYPE_CHECKING:
+    from roundtable.core.types.base import JsonObject, JsonValue
     from roundtable.http.client import HttpResponse
-    from roundtable.types import JsonObject, JsonValue
 
 __all__ = [
     "AnthropicBatches",

@@ -13,21 +13,24 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import anyio.lowlevel
 
-from roundtable._core.secrets import Scrubber
-from roundtable.errors import CassetteMiss, ConfigurationError
+from roundtable.core.base.secrets import Scrubber
+from roundtable.core.errors import CassetteMiss, ConfigurationError
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.chat import ChatDelta
 from roundtable.gateway import ChatStream
 from roundtable.gateway.wrapping import default_rate_of, facts_of
 from roundtable.providers.cassette.model import recorded_deltas, replay_call
 from roundtable.providers.cassette.tape import CassetteFile, RecordedCall
-from roundtable.types import ChatDelta, ModelProfile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import ChatRequest, ChatResponse
     from roundtable.providers.cassette.model import RecordedModel
     from roundtable.settings import Settings
-    from roundtable.types import ChatRequest, ChatResponse, JsonObject, JsonValue, ProviderConfig
 
 __all__ = [
     "Cassette",
@@ -63,7 +66,7 @@ def canonical(request: ChatRequest, scrubber: Scrubber) -> JsonObject:
     fence, and a hash replaces an image or a document.
 
     Example:
-        >>> from roundtable._core.secrets import Scrubber
+        >>> from roundtable.core.base.secrets import Scrubber
         >>> from roundtable.types import ChatRequest, Message
         >>> quoted = "BEGIN QUOTE 81f0b2c4d6e8fa1c (question)\n| Tea?\nEND QUOTE 81f0b2c4d6e8fa1c"
         >>> asked = ChatRequest(model="m", messages=(Message(role="user", content=quoted),))

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 
 import anyio.lowlevel
 
-from roundtable.errors import ConfigurationError, RoundtableError
+from roundtable.core.errors import ConfigurationError, RoundtableError
+from roundtable.core.stages import error_from_info
+from roundtable.core.types.chat import ChatDelta, ChatResponse, Usage
+from roundtable.core.types.debate import ErrorInfo
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.gateway.wrapping import close_stream, facts_of, make_ready
-from roundtable.stages import error_from_info
-from roundtable.types import ChatDelta, ChatResponse, ErrorInfo, ModelFacts, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from roundtable.protocols import ChatModel
+    from roundtable.core.protocols import ChatModel
+    from roundtable.core.types.agents import ModelProfile
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import ChatRequest
     from roundtable.providers.cassette.cassette import Cassette, KnownModel
     from roundtable.providers.cassette.tape import RecordedCall
-    from roundtable.types import ChatRequest, JsonObject, JsonValue, ModelProfile
 
 __all__ = ["RecordedModel", "recorded_deltas", "replay_call"]
 

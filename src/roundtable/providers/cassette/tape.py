@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.files import lock_file, write_parts
-from roundtable.errors import ConfigurationError, StorageError
+from roundtable.core.base.files import lock_file, write_parts
+from roundtable.core.errors import ConfigurationError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from roundtable.types import JsonObject
+    from roundtable.core.types.base import JsonObject
 
 __all__ = ["FORMAT", "CassetteFile", "RecordedCall"]
 

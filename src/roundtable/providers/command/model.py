@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from roundtable._core.secrets import Scrubber
-from roundtable.errors import (
+from roundtable.core.base.secrets import Scrubber
+from roundtable.core.errors import (
     AgentError,
     APIAuthError,
     APINetworkError,
@@ -19,6 +19,9 @@ from roundtable.errors import (
     ConfigurationError,
     RoundtableError,
 )
+from roundtable.core.types.agents import Breaker
+from roundtable.core.types.chat import ChatRequest, ChatResponse, Usage
+from roundtable.core.types.model_facts import ModelFacts
 from roundtable.gateway import Gateway
 from roundtable.providers.command.process import check_system, find_binary, run_command, visible_environment
 from roundtable.providers.command.profiles import (
@@ -35,14 +38,14 @@ from roundtable.providers.command.profiles import (
 )
 from roundtable.providers.http_model import NonStreamingModel
 from roundtable.settings import Settings, process_environment
-from roundtable.types import Breaker, ChatRequest, ChatResponse, ModelFacts, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from roundtable.core.types.agents import ModelProfile, ProviderConfig
+    from roundtable.core.types.chat import Message
     from roundtable.providers.command.parsers import Reply
     from roundtable.providers.command.process import ProcessResult
-    from roundtable.types import Message, ModelProfile, ProviderConfig
 
 __all__ = [
     "PERMISSIONS_SKIPPED",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from roundtable.errors import AgentError
-from roundtable.types import Usage
+from roundtable.core.errors import AgentError
+from roundtable.core.types.chat import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import anyio
 from anyio.abc import Process
 
-from roundtable._core.functions import reporter
-from roundtable._core.network import NetworkForbidden
-from roundtable.errors import AgentError, APITimeoutError, ConfigurationError
+from roundtable.core.base.functions import reporter
+from roundtable.core.base.network import NetworkForbidden
+from roundtable.core.errors import AgentError, APITimeoutError, ConfigurationError
 from roundtable.providers.command.parsers import clean
 from roundtable.providers.command.profiles import CLAUDE
 from roundtable.providers.command.watchdog import KILL_GRACE_S, START_FAILED_CODE, START_FAILED_PREFIX, WATCHDOG_SCRIPT

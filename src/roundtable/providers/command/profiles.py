@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 
 from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.base import Value
 from roundtable.providers.command.parsers import read_claude, read_codex, read_gemini, read_plain
-from roundtable.types import ModelProfile
-from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

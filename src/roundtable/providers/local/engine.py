@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Protocol, cast
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from roundtable.types import JsonObject
+    from roundtable.core.types.base import JsonObject
 
 __all__ = ["Engine", "LlamaEngine", "missing_extra_error"]
 

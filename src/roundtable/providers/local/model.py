@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import anyio
 import anyio.to_thread
 
-from roundtable._core.eventloop import PerLoop, as_exception, call_soon, on_thread, running_loop
-from roundtable.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.core.base.eventloop import PerLoop, as_exception, call_soon, on_thread, running_loop
+from roundtable.core.errors import AgentError, ConfigurationError, RoundtableError
+from roundtable.core.types.agents import ModelProfile
+from roundtable.core.types.chat import ChatResponse
 from roundtable.gateway.streams import ChatStream
 from roundtable.providers.local.engine import Engine, LlamaEngine, missing_extra_error
 from roundtable.providers.local.weights import (
@@ -28,14 +30,15 @@ from roundtable.providers.local.weights import (
 from roundtable.providers.openai_chat import ChatResponseBuilder, error_inside
 from roundtable.providers.shared import RefCounted
 from roundtable.providers.wire import items_of, object_of, text_of
-from roundtable.types import ChatResponse, ModelProfile
 from roundtable.vendors import known_provider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
+    from roundtable.core.types.agents import ProviderConfig
+    from roundtable.core.types.base import JsonObject
+    from roundtable.core.types.chat import ChatDelta, ChatRequest
     from roundtable.settings import Settings
-    from roundtable.types import ChatDelta, ChatRequest, JsonObject, ProviderConfig
 
 __all__ = ["LoadedModel", "LocalModel", "LocalProvider"]
 

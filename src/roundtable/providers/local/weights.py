@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from roundtable._core.files import lock_file
-from roundtable.errors import APINetworkError, ConfigurationError
+from roundtable.core.base.files import lock_file
+from roundtable.core.errors import APINetworkError, ConfigurationError
 
 if TYPE_CHECKING:
     import threading

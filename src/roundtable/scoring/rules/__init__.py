@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from roundtable._core.registry import Entry, Registry
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.registry import Entry, Registry
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.outcome import Judges, ParameterValue, Rule
 from roundtable.scoring.rules.choice import CHOICE_RULES
 from roundtable.scoring.rules.grades import GRADE_RULES

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from roundtable._core.words import amount, percent
+from roundtable.core.base.words import amount, percent
 from roundtable.scoring.ballot_forms import FirstPlaces, first_places
 from roundtable.scoring.electorate import Electorate, Profile, Roll, Weight
 from roundtable.scoring.outcome import VOTES, Outcome, Parameters, Rule

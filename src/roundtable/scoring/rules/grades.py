@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import accumulate, combinations, pairwise
 from typing import TypeAlias
 
-from roundtable._core.scale import is_on_scale
-from roundtable._core.words import amount, listing
-from roundtable.errors import ConfigurationError
+from roundtable.core.base.scale import is_on_scale
+from roundtable.core.base.words import amount, listing
+from roundtable.core.errors import ConfigurationError
 from roundtable.scoring.ballot_forms import Grades, approvals, grades, points
 from roundtable.scoring.ballots import Ballot
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight

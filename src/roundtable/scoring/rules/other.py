@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from roundtable._core.words import amount
+from roundtable.core.base.words import amount
 from roundtable.scoring.ballot_forms import FirstPlaces, Grades, in_order, is_abstention, shares
 from roundtable.scoring.ballots import Ballot, Choice, Prediction, Trajectory, Verdict
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Weight

@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TypeAlias
 
-from roundtable._core.words import amount
+from roundtable.core.base.words import amount
 from roundtable.scoring.ballot_forms import Grades, distribution, first_places, number_of
 from roundtable.scoring.ballots import Ballot, Choice
 from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Roll, Weight

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import TypeAlias
 
-from roundtable._core.words import amount, listing
+from roundtable.core.base.words import amount, listing
 from roundtable.scoring.ballot_forms import Order, order
 from roundtable.scoring.electorate import Electorate, Profile, Roll, Weight
 from roundtable.scoring.outcome import NO_SCORES, POINTS, Outcome, Parameters, Rule, ScoreMeaning

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from fastapi import APIRouter, Request, Response
 
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
+from roundtable.core.types.answers import ContextResult
 from roundtable.server.approvals import approvals_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import see_session
 from roundtable.server.request_limits import check_fork, check_further, check_most_rounds, seconds_of
 from roundtable.server.runs import further_rounds, resume_counted, start_run, until_begun
 from roundtable.server.state import Writer
-from roundtable.types import ContextResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

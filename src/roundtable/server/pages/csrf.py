@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 
 from roundtable.auth import Forbidden
 from roundtable.auth.guard import IDENTITY
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
 from roundtable.server.pages.logins import PageUser
 from roundtable.server.rendering import refusal
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
 from roundtable.server.rendering import page
 from roundtable.server.state import Admin
 
 if TYPE_CHECKING:
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.chat import Usage
     from roundtable.fleet import JobStatus
-    from roundtable.types import Budget, Usage
 
 __all__ = ["router"]
 

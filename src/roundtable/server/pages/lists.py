@@ -9,18 +9,19 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
-from roundtable.errors import ConfigurationError
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.debate import SessionStatus
+from roundtable.core.types.storage import SearchHit, SessionFilter
 from roundtable.server.approvals import approvals_of
 from roundtable.server.rendering import page
 from roundtable.server.request_context import from_root
 from roundtable.server.state import Reader
-from roundtable.types import SearchHit, SessionFilter, SessionStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roundtable.core.types.storage import SessionSummary
     from roundtable.server.state import Caller
-    from roundtable.types import SessionSummary
 
 __all__ = ["router"]
 

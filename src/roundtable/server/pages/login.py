@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, Request, Response
 
-from roundtable._core.words import counted
 from roundtable.auth import Unauthorized
+from roundtable.core.base.words import counted
 from roundtable.server.addresses import client_of
 from roundtable.server.pages.csrf import form_of
 from roundtable.server.rendering import page, redirect_to

@@ -14,11 +14,10 @@ from starlette.requests import cookie_parser
 
 from roundtable.auth import Identity, Unauthorized
 from roundtable.auth.guard import bearer
+from roundtable.core.types.base import Timestamp, Value
 from roundtable.server.addresses import network_of
 from roundtable.server.request_context import ROOT_PATH
 from roundtable.storage.key_values import key_values_of
-from roundtable.types import Timestamp
-from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from roundtable.auth import Authenticator
-    from roundtable.protocols import Clock, KeyValue, Storage
+    from roundtable.core.protocols import Clock, KeyValue, Storage
 
 __all__ = ["LOGIN_S", "BrowserLogin", "LoginCookie", "LoginThrottle", "Logins", "PageUser", "PeopleAuthenticator"]
 

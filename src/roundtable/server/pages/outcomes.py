@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from roundtable.errors import SessionNotFound, StorageError
+from roundtable.core.errors import SessionNotFound, StorageError
 from roundtable.report import unmarked
 from roundtable.report.view import short_name
 from roundtable.results.findings import interim_mark
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from roundtable.api import Roundtable
+    from roundtable.core.types.storage import SessionSummary
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import SessionSummary
 
 __all__ = ["Outcome", "Outcomes"]
 

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
-from roundtable._core.words import counted, shortened
+from roundtable.core.base.words import counted, shortened
 from roundtable.report import Html, cost_in_words, section_parts
 from roundtable.results.debate_result import DebateResult
 from roundtable.results.findings import is_stopped
@@ -25,17 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.chat import OpenApproval
+    from roundtable.core.types.debate import DebateRecord
+    from roundtable.core.types.events import AgentToolCall, ApprovalDecided, ApprovalRequested, Event
     from roundtable.server.state import Caller
-    from roundtable.types import (
-        AgentToolCall,
-        ApprovalDecided,
-        ApprovalRequested,
-        DebateRecord,
-        Event,
-        JsonObject,
-        JsonValue,
-        OpenApproval,
-    )
 
 __all__ = ["page_event", "router", "session_page"]
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from roundtable.errors import ConfigurationError
-from roundtable.types import Timestamp
-from roundtable.types.base import Value
+from roundtable.core.errors import ConfigurationError
+from roundtable.core.types.base import Timestamp, Value
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from roundtable.protocols import Clock, KeyValue
+    from roundtable.core.protocols import Clock, KeyValue
     from roundtable.server.state import ServerState
 
 __all__ = ["SHARE_DAYS", "SharedSession", "Shares", "shares_of"]

@@ -9,8 +9,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 from starlette.responses import HTMLResponse
 
-from roundtable._core.words import counted
-from roundtable.errors import RoundtableError, SessionNotFound
+from roundtable.core.base.words import counted
+from roundtable.core.errors import RoundtableError, SessionNotFound
 from roundtable.report import to_page
 from roundtable.report.style import POLICY
 from roundtable.results.findings import missing_agents
@@ -25,9 +25,9 @@ from roundtable.server.state import Writer, state_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from roundtable.core.types.debate import RosterEntry
     from roundtable.report import Parts, ReportView, RoundView, SpeakerView
     from roundtable.results.debate_result import DebateResult
-    from roundtable.types import RosterEntry
 
 __all__ = ["SHARED_PATH", "SHARED_VIEWS_PER_MINUTE", "public_view", "router"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fastapi import APIRouter, Request, Response
 from pydantic import ValidationError
 
-from roundtable._core.words import counted
-from roundtable.errors import ConfigurationError, RoundtableError, SessionNotFound
+from roundtable.core.base.words import counted
+from roundtable.core.errors import ConfigurationError, RoundtableError, SessionNotFound
 from roundtable.server.errors import status_of
 from roundtable.server.pages.csrf import fields_of
 from roundtable.server.rendering import page, see_session
@@ -22,8 +22,8 @@ from roundtable.server.state import Writer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roundtable.core.types.attachments import Attachment
     from roundtable.server.state import Caller
-    from roundtable.types import Attachment
 
 __all__ = ["router"]
 

@@ -10,7 +10,10 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from roundtable.errors import RoundtableError, SessionNotFound, StorageError
+from roundtable.core.errors import RoundtableError, SessionNotFound, StorageError
+from roundtable.core.types.base import Value
+from roundtable.core.types.events import AgentToolCall, InitiatorToolCall
+from roundtable.core.types.teams import ChatMessage
 from roundtable.server.connections import ABSENT
 from roundtable.server.limits import RateLimited
 from roundtable.server.openapi_parts import json_body
@@ -19,15 +22,15 @@ from roundtable.server.request_limits import check_further, check_team, seconds_
 from roundtable.server.runs import further_rounds, resume_counted_locked, start_run
 from roundtable.server.state import Caller, Writer
 from roundtable.server.streams import event_stream, followed_session, resume_point
-from roundtable.types import AgentToolCall, ChatMessage, InitiatorToolCall
-from roundtable.types.base import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from roundtable.api.runs import DebateHandle
-    from roundtable.record import Fold
-    from roundtable.types import DebateExit, Event, JsonObject, JsonValue, ToolCallRecord
+    from roundtable.core.record.fold import Fold
+    from roundtable.core.types.answers import ToolCallRecord
+    from roundtable.core.types.base import JsonObject, JsonValue
+    from roundtable.core.types.events import DebateExit, Event
 
 __all__ = ["FIELDS", "MOST_AGENTS", "MOST_ROUNDS", "MultiAgentRequest", "router", "stream_schema", "team_chat_event"]
 

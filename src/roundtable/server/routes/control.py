@@ -8,8 +8,9 @@ import anyio
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
+from roundtable.core.errors import BudgetExceeded, ConfigurationError, SessionError
+from roundtable.core.types.consensus import SynthesisResult
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.errors import BudgetExceeded, ConfigurationError, SessionError
 from roundtable.server.approvals import approvals_of
 from roundtable.server.openapi_parts import json_body, json_response
 from roundtable.server.request_bodies import (
@@ -37,7 +38,6 @@ from roundtable.server.runs import (
     start_run,
 )
 from roundtable.server.state import Caller, Reader, Writer
-from roundtable.types import SynthesisResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from roundtable._version import __version__
-from roundtable.errors import RoundtableError
+from roundtable.core.errors import RoundtableError
 from roundtable.server.request_context import logger
 from roundtable.server.state import state_of
 
 if TYPE_CHECKING:
-    from roundtable.protocols import KeyValue
+    from roundtable.core.protocols import KeyValue
 
 __all__ = ["Readiness", "router"]
 

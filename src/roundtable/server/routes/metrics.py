@@ -17,7 +17,7 @@ from roundtable.server.state import Admin, state_of
 
 if TYPE_CHECKING:
     from roundtable.auth.guard import ASGIApp, Message, Receive, Send
-    from roundtable.protocols import Clock
+    from roundtable.core.protocols import Clock
     from roundtable.server.metrics_observer import MetricsObserver
 
 __all__ = ["RequestTimes", "is_scrape_from_here", "note_route", "router"]

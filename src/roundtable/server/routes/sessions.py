@@ -16,7 +16,10 @@ from pydantic import BeforeValidator
 
 from roundtable.analysis.arguments import ArgumentGraph
 from roundtable.api.files import find_exporter
-from roundtable.errors import ConfigurationError, RoundtableError, SessionConflict
+from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict
+from roundtable.core.types.base import Timestamp
+from roundtable.core.types.debate import DebateMode, RoundRecord, SessionStatus
+from roundtable.core.types.storage import SessionFilter
 from roundtable.plugins.exporters import BUILTIN_EXPORTERS, file_endings
 from roundtable.results.audit import DecisionAudit
 from roundtable.results.debate_result import DebateResult
@@ -26,14 +29,13 @@ from roundtable.server.response_bodies import ConsensusAnswer, SessionEntry, Ses
 from roundtable.server.runs import json_answer
 from roundtable.server.state import Caller, Reader, Writer
 from roundtable.server.streams import event_stream, resume_point
-from roundtable.types import DebateMode, RoundRecord, SessionFilter, SessionStatus, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable._core.registry import Entry
+    from roundtable.core.base.registry import Entry
+    from roundtable.core.types.storage import SearchHit, SessionSummary
     from roundtable.plugins import Exporter
-    from roundtable.types import SearchHit, SessionSummary
 
 __all__ = ["SessionId", "router"]
 

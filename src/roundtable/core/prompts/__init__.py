@@ -1,0 +1,1 @@
+"""Prompts: their layers, the fence around untrusted text, and the form of answers."""
