@@ -143,9 +143,7 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
         ("a function over 60 lines", {"src/roundtable/planted_long.py": LONG_FUNCTION}, "planted has 62 lines"),
         (
             "a name taken from a module that does not give it",
-            {
-                "src/roundtable/planted_name.py": '"""Planted."""\n\nfrom roundtable.core.errors import Final\n'
-            },
+            {"src/roundtable/planted_name.py": '"""Planted."""\n\nfrom roundtable.core.errors import Final\n'},
             "roundtable.core.errors does not list Final",
         ),
         ("a machine path", {"docs/planted.md": MACHINE}, "docs/planted.md:1: names a machine path"),

@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from roundtable import Roundtable
-from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
-from roundtable.modes.shapes import Step, nothing, parallel
+from roundtable.core.mode.base import NO_TOOLS, BaseModeStrategy
+from roundtable.core.mode.shapes import Step, nothing, parallel
 from roundtable.protocols import Facilitated
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.testing import scripted_agents

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from snapshots.prompt_views import ADA, COMPACT, FULL, NONCE, SKEPTIC, TOPIC, ask, said, view
 
+from roundtable.core.mode.base import role_instructions
+from roundtable.core.mode.simulate import first_turn_findings
 from roundtable.core.stages import as_shaper, restrict_view
 from roundtable.errors import ConfigurationError
 from roundtable.modes import BUILTIN_MODES, AdversarialMode, CollaborativeMode, DelphiMode, ModeRegistry, rehearse
-from roundtable.modes.base import role_instructions
-from roundtable.modes.simulate import first_turn_findings
 from roundtable.prompts import (
     Fence,
     PromptLibrary,

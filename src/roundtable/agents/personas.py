@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.mode.base import RoleBasedModeStrategy
 from roundtable.core.types.agents import AgentConfig, Persona
-from roundtable.modes import ModeRegistry, RoleBasedModeStrategy
+from roundtable.modes import ModeRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -60,13 +60,13 @@ from roundtable.core.errors import (
     SessionError,
     SessionNotFound,
 )
+from roundtable.core.mode.simulate import check_config
 from roundtable.core.record.fold import Fold
 from roundtable.core.record.transitions import last_held_round, shared_past
 from roundtable.core.types.debate import ForkOrigin
 from roundtable.engine import Extension, RunLimits
 from roundtable.engine.changes import match_answers
 from roundtable.engine.synthesis import stored_synthesis
-from roundtable.modes import check_config
 from roundtable.results.debate_result import DebateResult
 
 if TYPE_CHECKING:

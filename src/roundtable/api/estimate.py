@@ -13,6 +13,8 @@ from roundtable.api.roles import agents_of
 from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.base.words import counted
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.rounds import RoundPlanner
+from roundtable.core.mode.simulate import check_config
 from roundtable.core.prompts.claims import claim_id
 from roundtable.core.protocols import HasFirstRequest
 from roundtable.core.record.fold import Fold
@@ -41,8 +43,6 @@ from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.wrapping import meters_of
-from roundtable.modes import check_config
-from roundtable.modes.rounds import RoundPlanner
 from roundtable.tools import AskingToolkit
 
 if TYPE_CHECKING:

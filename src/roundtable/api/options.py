@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from roundtable.api.searching import SearchLike
     from roundtable.api.seats import AgentLike
+    from roundtable.core.types.agents import AgentProfile
+    from roundtable.core.types.attachments import AttachmentLike
+    from roundtable.core.types.teams import TeamOrder
     from roundtable.exits import Exit
     from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
     from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName
-    from roundtable.core.types.agents import AgentProfile
-    from roundtable.core.types.attachments import AttachmentLike
-    from roundtable.core.types.teams import TeamOrder
 
 __all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]
 

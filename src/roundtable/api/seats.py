@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 from roundtable.agents import BaseAgent, config_of, seat_personas
 from roundtable.api.checks import check_list
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.base import RoleBasedModeStrategy
 from roundtable.core.protocols import Agent
 from roundtable.core.types.agents import AgentConfig, ModelProfile
 from roundtable.logs import ROOT
-from roundtable.modes import RoleBasedModeStrategy
 from roundtable.providers import split_model_name
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from roundtable.api.tools import with_service
 from roundtable.core.base.registry import HOST, same_distribution
 from roundtable.core.errors import PluginError
+from roundtable.core.mode.shapes import split_mode_name
 from roundtable.core.types.debate import PluginUse
-from roundtable.modes.shapes import split_mode_name
 from roundtable.scoring.rules import find_rule
 
 if TYPE_CHECKING:

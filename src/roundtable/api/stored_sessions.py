@@ -366,8 +366,8 @@ class StoredSessions(ABC):
         await self._load()
         from secrets import token_hex
 
+        from roundtable.core.mode.base import vote_options_of
         from roundtable.engine.reread import reread_session
-        from roundtable.modes.base import vote_options_of
         from roundtable.record.session_edit import store_whole
 
         wiring = self._wiring

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roundtable.core.types.teams import TeamOrder
     from roundtable.exits import Exit
     from roundtable.types import Attachment, Budget, ContextResult, JsonValue, NativeSearch
-    from roundtable.core.types.teams import TeamOrder
 
 __all__ = [
     "ConversationKeywords",

@@ -14,6 +14,8 @@ from roundtable.core.base.ledger import Ledger
 from roundtable.core.base.waits import reporting_to
 from roundtable.core.base.words import counted
 from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict, StorageError
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.simulate import check_config
 from roundtable.core.types.debate import RoundResult
 from roundtable.core.types.events import Control, Waiting
 from roundtable.engine.changes import match_answers
@@ -36,8 +38,6 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
-from roundtable.modes import check_config
-from roundtable.modes.base import BaseModeStrategy
 from roundtable.scoring import rule_registry
 
 if TYPE_CHECKING:

@@ -12,16 +12,10 @@ from anyio.lowlevel import checkpoint
 
 from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.errors import ConfigurationError, SessionError
+from roundtable.core.mode.rounds import plan_with
 from roundtable.core.protocols import Facilitated
 from roundtable.core.types.plan import Stage
-from roundtable.modes import (
-    WrappedMode,
-    with_baseline,
-    with_judge,
-    with_moderator,
-    with_vote,
-)
-from roundtable.modes.rounds import plan_with
+from roundtable.modes import WrappedMode, with_baseline, with_judge, with_moderator, with_vote
 
 if TYPE_CHECKING:
     from roundtable.core.base.registry import Registry

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from roundtable.core.mode.base import vote_options_of
+from roundtable.core.mode.rounds import check_plan
 from roundtable.core.types.chat import Usage
 from roundtable.core.types.plan import VOTE_STAGE, Stage
 from roundtable.engine.changes import context_exit, request_events
@@ -21,8 +23,6 @@ from roundtable.engine.closing import (
 from roundtable.engine.hooks import StoringHooks
 from roundtable.engine.plan_checks import plan_isolated
 from roundtable.exits import guarded, without_met
-from roundtable.modes.base import vote_options_of
-from roundtable.modes.rounds import check_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from roundtable.core.errors import LeaseLost, RoundtableError, SessionError
+from roundtable.core.mode.rounds import check_plan
 from roundtable.core.stages import HALTED, as_shaper, run_stage
 from roundtable.core.types.chat import Usage
 from roundtable.core.types.debate import ExitResult, ProviderWait
@@ -29,7 +30,6 @@ from roundtable.engine.lease import LeaseKeeper, wrap_error
 from roundtable.engine.patience import failed_by_providers
 from roundtable.engine.plan_checks import plan_isolated, same_stage
 from roundtable.engine.synthesis import cancelled_synthesis, synthesis_event
-from roundtable.modes.rounds import check_plan
 from roundtable.modes.team import TeamMode, goal_of
 
 if TYPE_CHECKING:

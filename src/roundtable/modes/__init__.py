@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roundtable.core.base.lazy import lazy_names
-from roundtable.modes.adversarial import AdversarialMode
-from roundtable.modes.base import (
+from roundtable.core.mode.base import (
     NO_TOOLS,
     PARALLEL_TOOLS,
     SEQUENTIAL_TOOLS,
@@ -16,6 +15,32 @@ from roundtable.modes.base import (
     StanceValidator,
     with_reask,
 )
+from roundtable.core.mode.shapes import (
+    CreateTurn,
+    Step,
+    Visibility,
+    earlier_rounds,
+    everything,
+    fan_in,
+    flag,
+    last_only,
+    nothing,
+    parallel,
+    plan_round,
+    positions,
+    sequential,
+    teams,
+    two_phase,
+)
+from roundtable.core.mode.simulate import (
+    Planned,
+    check_config,
+    check_supported,
+    first_turn_findings,
+    plan_table,
+    rehearse,
+)
+from roundtable.modes.adversarial import AdversarialMode
 from roundtable.modes.collaborative import CollaborativeMode
 from roundtable.modes.context import (
     AnonymizationProcessor,
@@ -38,24 +63,6 @@ from roundtable.modes.independent import IndependentVoteMode, SelfConsistencyMod
 from roundtable.modes.oxford import OxfordMode, OxfordSwing, oxford_swing
 from roundtable.modes.red_team_blue_team import RedTeamBlueTeamMode
 from roundtable.modes.registry import BUILTIN_MODES, ModeRegistry, check_mode
-from roundtable.modes.shapes import (
-    CreateTurn,
-    Step,
-    Visibility,
-    earlier_rounds,
-    everything,
-    fan_in,
-    flag,
-    last_only,
-    nothing,
-    parallel,
-    plan_round,
-    positions,
-    sequential,
-    teams,
-    two_phase,
-)
-from roundtable.modes.simulate import Planned, check_config, check_supported, first_turn_findings, plan_table, rehearse
 from roundtable.modes.socratic import SocraticMode
 from roundtable.modes.team import TeamMode
 from roundtable.modes.vote import VotedMode, with_vote

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.base import SEQUENTIAL_TOOLS, BaseModeStrategy
+from roundtable.core.mode.shapes import Step, by_name, everything, one_of, positions, sequential
 from roundtable.core.types.agents import Persona
-from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
-from roundtable.modes.shapes import Step, by_name, everything, one_of, positions, sequential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.shapes import Step, parallel
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import Step, parallel
 
 if TYPE_CHECKING:
     from roundtable.core.types.debate import DebateContext

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.mode.base import NO_TOOLS, BaseModeStrategy
+from roundtable.core.mode.shapes import Step, parallel, positions
 from roundtable.core.types.answers import RankingAnswer
 from roundtable.core.types.plan import CHAIR_STAGE, REVIEWER_ROLE, Note, Visible
-from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
 from roundtable.modes.context import AnonymizationProcessor
 from roundtable.modes.delphi import numbers_of, shuffled_numbers
-from roundtable.modes.shapes import Step, parallel, positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import Step, parallel, positions
 from roundtable.core.types.answers import AgentResponse
 from roundtable.core.types.plan import Visible
-from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.context import AnonymizationProcessor, statistics_note
-from roundtable.modes.shapes import Step, parallel, positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

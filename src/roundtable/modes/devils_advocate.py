@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from roundtable.core.mode.base import RoleBasedModeStrategy, RoleConfig
+from roundtable.core.mode.shapes import flag
 from roundtable.core.types.agents import Persona
-from roundtable.modes.base import RoleBasedModeStrategy, RoleConfig
-from roundtable.modes.shapes import flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

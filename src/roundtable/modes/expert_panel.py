@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from pydantic.alias_generators import to_camel
 
+from roundtable.core.mode.base import NO_TOOLS, BaseModeStrategy
+from roundtable.core.mode.shapes import Step, flag, nothing, parallel
 from roundtable.core.types.agents import GeneratedPerspective, Persona
 from roundtable.core.types.answers import TextAnswer
 from roundtable.core.types.debate import Seat
 from roundtable.core.types.plan import Note
-from roundtable.modes.base import NO_TOOLS, BaseModeStrategy
-from roundtable.modes.shapes import Step, flag, nothing, parallel
 from roundtable.parsing.json_in_text import find_document
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import Step, parallel
 from roundtable.core.types.answers import AgentResponse
-from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.context import key_position
-from roundtable.modes.shapes import Step, parallel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
-from roundtable.modes.shapes import Step, sequential
+from roundtable.core.mode.base import SEQUENTIAL_TOOLS, BaseModeStrategy
+from roundtable.core.mode.shapes import Step, sequential
 
 if TYPE_CHECKING:
     from roundtable.core.types.debate import DebateContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from roundtable.core.errors import ConfigurationError
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.shapes import Step, count, nothing, parallel
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import Step, count, nothing, parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

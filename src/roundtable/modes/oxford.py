@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from roundtable.core.mode.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
+from roundtable.core.mode.shapes import Step, Visibility, everything, flag, nothing, parallel, sequential
 from roundtable.core.types.agents import Persona
 from roundtable.core.types.plan import FIRST_VOTE_STAGE, LAST_VOTE_STAGE, VOTE_SIDES, Note
-from roundtable.modes.base import NO_TOOLS, RoleBasedModeStrategy, RoleConfig
-from roundtable.modes.shapes import Step, Visibility, everything, flag, nothing, parallel, sequential
 from roundtable.scoring.swing import VoteSwing, vote_swing
 
 if TYPE_CHECKING:

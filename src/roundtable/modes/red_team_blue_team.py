@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from roundtable.core.mode.base import PARALLEL_TOOLS, RoleBasedModeStrategy, RoleConfig
+from roundtable.core.mode.shapes import Step, by_name, flag, positions, teams
 from roundtable.core.types.agents import Persona
-from roundtable.modes.base import PARALLEL_TOOLS, RoleBasedModeStrategy, RoleConfig
-from roundtable.modes.shapes import Step, by_name, flag, positions, teams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

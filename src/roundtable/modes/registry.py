@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 from roundtable.core.base.registry import Registry
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import split_mode_name
 from roundtable.modes.adversarial import AdversarialMode
-from roundtable.modes.base import BaseModeStrategy
 from roundtable.modes.collaborative import CollaborativeMode
 from roundtable.modes.council import CouncilMode
 from roundtable.modes.delphi import DelphiMode
@@ -18,7 +19,6 @@ from roundtable.modes.freeform import FreeformMode
 from roundtable.modes.independent import IndependentVoteMode, SelfConsistencyMode
 from roundtable.modes.oxford import OxfordMode
 from roundtable.modes.red_team_blue_team import RedTeamBlueTeamMode
-from roundtable.modes.shapes import split_mode_name
 from roundtable.modes.socratic import SocraticMode
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roundtable.core.mode.base import SEQUENTIAL_TOOLS, BaseModeStrategy
+from roundtable.core.mode.shapes import Step, sequential
 from roundtable.core.types.agents import Persona
-from roundtable.modes.base import SEQUENTIAL_TOOLS, BaseModeStrategy
-from roundtable.modes.shapes import Step, sequential
 
 if TYPE_CHECKING:
     from roundtable.core.types.debate import DebateContext

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import Step, nothing, parallel, sequential
 from roundtable.core.record.fold import reports
 from roundtable.core.types.answers import PlanAnswer, TextAnswer
 from roundtable.core.types.plan import Note, Stage, ToolPolicy
 from roundtable.core.types.teams import INITIATOR, SUMMARIZER
-from roundtable.modes.base import BaseModeStrategy
-from roundtable.modes.shapes import Step, nothing, parallel, sequential
 
 if TYPE_CHECKING:
     from roundtable.core.types.debate import DebateContext, Seat, Turn

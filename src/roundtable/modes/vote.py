@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.core.base.scale import DEFAULT_SCALE, scale_in_words
 from roundtable.core.base.words import shortened
+from roundtable.core.mode.base import NO_TOOLS
 from roundtable.core.types.debate import responses_of
 from roundtable.core.types.plan import VOTE_STAGE, EndDebate, Note, Stage, TurnSpec
-from roundtable.modes.base import NO_TOOLS
 from roundtable.modes.context import NameMask
 from roundtable.modes.wrappers import WrappedMode
 from roundtable.scoring import find_rule

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.mode.base import NO_TOOLS, vote_options_of
 from roundtable.core.stages import as_shaper
 from roundtable.core.types.plan import (
     BASELINE_STAGE,
@@ -16,7 +17,6 @@ from roundtable.core.types.plan import (
     TurnSpec,
     Visible,
 )
-from roundtable.modes.base import NO_TOOLS, vote_options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from roundtable.core.base.text import error_text
 from roundtable.core.errors import RoundtableError
+from roundtable.core.mode.base import vote_options_of
 from roundtable.logs import ROOT
-from roundtable.modes.base import vote_options_of
 from roundtable.scoring import ScoreMeaning, find_rule
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roundtable.core.protocols import DebateModeStrategy
     from roundtable.core.types.consensus import Decision
     from roundtable.core.types.debate import DebateConfig
-    from roundtable.modes import ModeRegistry
+    from roundtable.modes import ModeRegistry  # late: it imports every mode
     from roundtable.scoring import Rule
 
 __all__ = ["Declarations", "declarations_of", "score_meaning_of"]

@@ -12,6 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roundtable.core.mode.base import vote_options_of
+from roundtable.core.mode.rounds import RoundPlanner, check_plan
+from roundtable.core.mode.simulate import first_turn_findings, rehearse
 from roundtable.core.stages import restrict_view
 from roundtable.core.types.answers import (
     AgentResponse,
@@ -26,9 +29,7 @@ from roundtable.core.types.answers import (
 )
 from roundtable.core.types.debate import DebateContext, ErrorInfo, FailedTurn, Seat, Turn, TurnResult
 from roundtable.core.types.plan import EXTERNAL, Stage
-from roundtable.modes import ModeRegistry, WrappedMode, first_turn_findings, rehearse
-from roundtable.modes.base import vote_options_of
-from roundtable.modes.rounds import RoundPlanner, check_plan
+from roundtable.modes import ModeRegistry, WrappedMode
 from roundtable.testing.clocks import same_at_any_time
 from roundtable.testing.plan_process import plans_by_hash_seed
 from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
@@ -36,11 +37,11 @@ from roundtable.testing.suite import LIMIT_S, Suite, at_once, drawn_law, within
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from roundtable.core.mode.simulate import Planned
     from roundtable.core.protocols import DebateModeStrategy
     from roundtable.core.types.answers import Answer, AnswerKind
     from roundtable.core.types.debate import AnyTurn
     from roundtable.core.types.plan import Plan, TurnSpec
-    from roundtable.modes import Planned
 
 __all__ = ["LATER", "MARK", "ModeSuite", "SimulatedDebate", "debates", "fewest_agents", "opening_views"]
 

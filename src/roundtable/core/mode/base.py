@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from roundtable.core.base.words import quoted
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.rounds import RoundPlanner
+from roundtable.core.mode.shapes import Step, by_name, everything, parallel, plan_round, positions, sequential
+from roundtable.core.mode.simulate import check_supported, rehearse, table_of
 from roundtable.core.prompts.layers import BUILTIN_PROMPTS, render_layers
 from roundtable.core.stages import run_stage
 from roundtable.core.types.answers import AgentResponse, RoleViolation, Stance, TurnKey
 from roundtable.core.types.debate import Seat
 from roundtable.core.types.plan import Stage, ToolPolicy, TurnSpec, Visible
-from roundtable.modes.rounds import RoundPlanner
-from roundtable.modes.shapes import Step, by_name, everything, parallel, plan_round, positions, sequential
-from roundtable.modes.simulate import check_supported, rehearse, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -221,7 +221,7 @@ class BaseModeStrategy:
         return plan_round(view, _checked_steps(self, self.steps(view)))
 
     def steps(self, view: DebateContext) -> tuple[Step, ...]:
-        """Return the steps of the current round; see `roundtable.modes.shapes`.
+        """Return the steps of the current round; see `roundtable.core.mode.shapes`.
 
         Raises:
             ConfigurationError: The mode overrides neither `steps` nor `next_stage`.

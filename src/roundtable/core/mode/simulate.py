@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roundtable.core.base.words import counted
 from roundtable.core.errors import ConfigurationError
+from roundtable.core.mode.rounds import RoundPlanner
 from roundtable.core.stages import as_shaper, restrict_view
 from roundtable.core.types.answers import (
     AgentResponse,
@@ -20,7 +21,6 @@ from roundtable.core.types.answers import (
 )
 from roundtable.core.types.debate import DebateContext, Seat, Turn, TurnResult
 from roundtable.core.types.plan import Stage
-from roundtable.modes.rounds import RoundPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
