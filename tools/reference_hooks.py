@@ -40,18 +40,18 @@ ASKED = {
 
 def page() -> str:
     """Return the page."""
-    from roundtable.plugins import HOST_API, hookspecs, registrar
+    from roundtable.core import hooks
     from roundtable.plugins.isolated import HOOKS
 
     if missing := sorted(HOOKS.keys() ^ ASKED.keys()):
         raise SystemExit(f"the page of hooks does not say how to select these: {', '.join(missing)}")
     listed = ", ".join(f"`{kind}`" for kind in HOOKS)
-    lines = [HEAD.format(api=HOST_API, capabilities=listed)]
+    lines = [HEAD.format(api=hooks.HOST_API, capabilities=listed)]
     lines += [f"| [`{_hook(kind)}`](#{_hook(kind)}) | {_kind(kind)} | {ASKED[kind]} |\n" for kind in HOOKS]
     for kind in HOOKS:
-        spec = getattr(hookspecs, _hook(kind))
+        spec = getattr(hooks, _hook(kind))
         annotation = spec.__annotations__["registrar"]
-        taken = str(getattr(registrar, annotation)).partition("Registrar[")[2].rstrip("')]")
+        taken = str(getattr(hooks, annotation)).partition("Registrar[")[2].rstrip("')]")
         lines.append(f"\n## `{_hook(kind)}`\n\n```text\n{_hook(kind)}(registrar: {annotation}, host: Host)\n```\n\n")
         lines.append(f"{inspect.getdoc(spec)}\n\nTakes: `{taken}`.\n")
     return "".join(lines)
@@ -62,6 +62,6 @@ def _hook(kind: str) -> str:
 
 
 def _kind(kind: str) -> str:
-    from roundtable.plugins import Catalog
+    from roundtable.core.hooks import Catalog
 
     return Catalog().registries()[kind].kind + "s"

@@ -184,7 +184,7 @@ MODULES = {
             from roundtable.core.base.portal import BlockingIterator, shared_portal
             from roundtable.api.sync_fronts import SyncFrontTable
             from roundtable.api.table import Roundtable as AsyncRoundtable
-            from roundtable.types import Event
+            from roundtable.core.types.events import Event
             if TYPE_CHECKING:
                 from contextlib import AbstractContextManager
                 from types import TracebackType
@@ -251,7 +251,7 @@ MODULES = {
             from roundtable.core.base.arguments import explains_arguments
             from roundtable.core.base.portal import BlockingIterator, shared_portal
             from roundtable.client.client import RoundtableClient
-            from roundtable.types import Event
+            from roundtable.core.types.events import Event
             if TYPE_CHECKING:
                 from types import TracebackType
                 from roundtable.client.streams import EventStream

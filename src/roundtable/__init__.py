@@ -139,7 +139,7 @@ _HOME = {
     "debate_sync": "sync",
     "decide": "scoring",
     "from_callable": "agents.callables",
-    "hookimpl": "plugins.hookspecs",
+    "hookimpl": "core.hooks",
     "sync": "sync",
     "tool": "tools.functions",
     "tools": "tools",

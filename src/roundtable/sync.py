@@ -13,7 +13,7 @@ from roundtable.api.sync_fronts import SyncFrontTable
 from roundtable.api.table import Roundtable as AsyncRoundtable
 from roundtable.core.base.arguments import explains_arguments
 from roundtable.core.base.portal import BlockingIterator, shared_portal
-from roundtable.types import Event
+from roundtable.core.types.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

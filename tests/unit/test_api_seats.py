@@ -18,6 +18,7 @@ from roundtable.providers.scripted import ScriptedModel
 from roundtable.settings import Settings
 from roundtable.testing import scripted_agents
 from roundtable.types import ProviderConfig, ProviderInfo
+from roundtable.vendors import VENDORS
 
 
 class StandIn:
@@ -87,7 +88,7 @@ def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog:
 
 
 def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
-    (offer,) = offers(Settings(openai_api_key="secret"), Catalog())
+    (offer,) = offers(Settings(openai_api_key="secret"), Catalog(known_providers=VENDORS))
     assert (offer.provider, offer.usable, offer.fix) == ("openai", False, "provider 'openai' is not installed")
     assert "secret" not in repr(offer)
 

@@ -10,6 +10,7 @@ import pytest
 
 from roundtable import hookimpl, plugins
 from roundtable.api import AgentProfile
+from roundtable.core import hooks
 from roundtable.core.base.registry import HOST, Entry
 from roundtable.errors import ConfigurationError, PluginError
 from roundtable.exits import MaxRounds
@@ -25,7 +26,6 @@ from roundtable.plugins import (
     RuleRegistrar,
     StorageRegistrar,
     ToolRegistrar,
-    hookspecs,
     load_catalog,
     load_plugins,
 )
@@ -193,9 +193,9 @@ def test_two_plugins_of_one_class_are_both_reported() -> None:
 
 
 def test_whatever_a_hook_takes_has_a_registrar_with_a_name_to_annotate_with() -> None:
-    for name in hookspecs.__all__:
+    for name in hooks.__all__:
         if name.startswith("roundtable_register_"):
-            taken = inspect.signature(getattr(hookspecs, name)).parameters["registrar"].annotation
+            taken = inspect.signature(getattr(hooks, name)).parameters["registrar"].annotation
             assert getattr(plugins, taken)
 
 

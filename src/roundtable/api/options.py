@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
     from roundtable.api.searching import SearchLike
     from roundtable.api.seats import AgentLike
-    from roundtable.core.types.agents import AgentProfile
+    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.types.agents import AgentProfile, Perspective
     from roundtable.core.types.attachments import AttachmentLike
+    from roundtable.core.types.base import JsonValue
+    from roundtable.core.types.budget import Budget
+    from roundtable.core.types.debate import ModeName, RuleName
     from roundtable.core.types.teams import TeamOrder
     from roundtable.exits import Exit
-    from roundtable.protocols import DebateModeStrategy
     from roundtable.scoring import Rule
-    from roundtable.types import Budget, JsonValue, ModeName, Perspective, RuleName
 
 __all__ = ["CallerRequest", "ConverseOptions", "DebateOptions", "Perspectives"]
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roundtable.core.types.answers import ContextResult
+    from roundtable.core.types.attachments import Attachment
+    from roundtable.core.types.base import JsonValue, NativeSearch
+    from roundtable.core.types.budget import Budget
     from roundtable.core.types.teams import TeamOrder
     from roundtable.exits import Exit
-    from roundtable.types import Attachment, Budget, ContextResult, JsonValue, NativeSearch
 
 __all__ = [
     "ConversationKeywords",

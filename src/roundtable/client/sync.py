@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 from roundtable.client.client import RoundtableClient
 from roundtable.core.base.arguments import explains_arguments
 from roundtable.core.base.portal import BlockingIterator, shared_portal
-from roundtable.types import Event
+from roundtable.core.types.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,29 +1,4 @@
-"""Every error the library raises.
-
-```
-RoundtableError
-├── APIRateLimitError     API_RATE_LIMIT        retryable
-├── APIAuthError          API_AUTH_FAILED
-├── APINetworkError       API_NETWORK_ERROR     retryable
-│   └── CircuitOpen       API_NETWORK_ERROR
-├── APITimeoutError       API_TIMEOUT           retryable
-├── AgentError            AGENT_ERROR
-│   ├── ContextTooLong    AGENT_ERROR
-│   └── ParseError        PARSE_ERROR
-├── SessionError          SESSION_ERROR
-│   ├── SessionNotFound   SESSION_ERROR
-│   ├── SessionConflict   SESSION_ERROR
-│   │   └── StaleSequence SESSION_ERROR         retryable
-│   ├── SessionBusy       SESSION_ERROR         retryable
-│   └── LeaseLost         SESSION_ERROR
-├── StorageError          STORAGE_ERROR
-├── ConfigurationError    CONFIGURATION_ERROR
-├── PluginError           PLUGIN_ERROR
-├── BudgetExceeded        BUDGET_EXCEEDED
-├── CassetteMiss          CASSETTE_MISS
-└── QuorumLost            QUORUM_LOST           retryable
-```
-"""
+"""Every error that the library raises; see `roundtable.errors`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The protocols that users and plugins implement; no code runs here.
-
-A class satisfies a protocol by having its methods; it does not have to import the protocol. `roundtable.testing`
-checks signatures, because `isinstance` on a protocol compares names only.
-"""
+"""What plugins implement; see `roundtable.protocols`. No code runs here."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """Plugins: hook specifications, typed registrars, and the loading of plugins."""
 
-from roundtable.plugins.exporters import Exporter, ResultExporter, SessionExporter
-from roundtable.plugins.hookspecs import hookimpl
-from roundtable.plugins.loader import LoadedPlugins, load_catalog, load_plugins
-from roundtable.plugins.registrar import (
+from roundtable.core.hooks import (
     HOST_API,
     AnalyzerFactory,
     AnalyzerRegistrar,
@@ -29,7 +26,10 @@ from roundtable.plugins.registrar import (
     StorageRegistrar,
     ToolFactory,
     ToolRegistrar,
+    hookimpl,
 )
+from roundtable.plugins.exporters import Exporter, ResultExporter, SessionExporter
+from roundtable.plugins.loader import LoadedPlugins, load_catalog, load_plugins
 from roundtable.plugins.selection import PluginChoice, Plugins
 
 __all__ = [

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from roundtable.agents import GENERAL_PERSONAS
 from roundtable.analysis import BUILTIN_ANALYZERS
+from roundtable.core.hooks import hookimpl
 from roundtable.exits import exit_registry
 from roundtable.modes import BUILTIN_MODES
 from roundtable.plugins.exporters import BUILTIN_EXPORTERS
-from roundtable.plugins.hookspecs import hookimpl
 from roundtable.providers.builtin import builtin_providers
 from roundtable.scoring import BUILTIN_RULES
 from roundtable.storage import open_memory, open_postgres, open_sqlite
@@ -17,8 +17,7 @@ from roundtable.tools.search import builtin_searches
 from roundtable.tools.standard import BUILTIN_TOOLS
 
 if TYPE_CHECKING:
-    from roundtable.core.protocols import Observer
-    from roundtable.plugins.registrar import (
+    from roundtable.core.hooks import (
         AnalyzerRegistrar,
         ExitRegistrar,
         ExporterRegistrar,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         StorageRegistrar,
         ToolRegistrar,
     )
+    from roundtable.core.protocols import Observer
     from roundtable.settings import Settings
 
 __all__ = [

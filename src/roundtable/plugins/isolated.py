@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 import pluggy
 
 from roundtable._version import __version__
+from roundtable.core import hooks
 from roundtable.core.base.text import error_text
 from roundtable.core.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.core.hooks import HOST_API, Catalog, Host, Registrar
 from roundtable.core.types.agents import AgentProfile, Persona
 from roundtable.modes.registry import check_mode
-from roundtable.plugins import hookspecs
 from roundtable.plugins.exporters import SessionExporter
-from roundtable.plugins.registrar import HOST_API, Catalog, Host, Registrar
 from roundtable.scoring import Rule
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def run_hooks(source: str, plugin: object, scratch: Catalog) -> None:
 
 
 def _manager(source: str, plugin: object) -> pluggy.PluginManager:
-    manager = pluggy.PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs)
+    manager = pluggy.PluginManager(hooks.PROJECT)
+    manager.add_hookspecs(hooks)
     try:
         manager.register(plugin, name=source)
         manager.check_pending()

@@ -17,20 +17,20 @@ from roundtable._version import __version__
 from roundtable.core.base.registry import HOST, same_distribution
 from roundtable.core.base.text import error_text
 from roundtable.core.errors import ConfigurationError, PluginError, RoundtableError
+from roundtable.core.hooks import PROJECT, Catalog, PluginReport
 from roundtable.logs import ROOT
 from roundtable.plugins import builtin
-from roundtable.plugins.hookspecs import PROJECT
 from roundtable.plugins.isolated import check_api, run_hooks
-from roundtable.plugins.registrar import Catalog, PluginReport
 from roundtable.plugins.selection import Plugins, name_of, plugins_of
 from roundtable.settings import Settings
+from roundtable.vendors import KNOWN_PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from packaging.requirements import Requirement
 
-    from roundtable.plugins.registrar import PluginStage
+    from roundtable.core.hooks import PluginStage
     from roundtable.plugins.selection import PluginChoice
 
 __all__ = ["Installed", "LoadedPlugins", "find_installed", "load_catalog", "load_plugins"]
@@ -176,7 +176,7 @@ class LoadedPlugins:
 
     def __init__(self, chosen: Plugins) -> None:
         self.chosen = chosen
-        self.catalog: Catalog = Catalog()
+        self.catalog: Catalog = Catalog(known_providers=KNOWN_PROVIDERS)
         """Everything that can be looked up by name."""
         self._reports: dict[str, PluginReport] = {}
         self._installed: tuple[Installed, ...] | None = None

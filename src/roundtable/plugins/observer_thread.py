@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roundtable.core.base.registry import Entry, Registry
+    from roundtable.core.hooks import ObserverFactory
     from roundtable.core.protocols import Observer
     from roundtable.core.types.events import Event
-    from roundtable.plugins.registrar import ObserverFactory
     from roundtable.settings import Settings
 
 __all__ = ["ObserverThread", "ObserverThreads"]

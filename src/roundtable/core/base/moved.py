@@ -40,7 +40,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
         "Ask": "roundtable.modes.CreateTurn",
         "Sees": "roundtable.modes.Visibility",
         "check_fits": "roundtable.modes.check_supported",
-        "rehearsal": "roundtable.modes.simulate",
+        "rehearsal": "roundtable.modes.rehearse",
     },
     "roundtable.scoring": {name: f"roundtable.metrics.{name}" for name in _MEASURES.split()},
     "roundtable.storage": {"SeedStorageMethods": "roundtable.storage.WholeSessionMethods"},

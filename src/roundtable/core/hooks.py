@@ -1,17 +1,26 @@
-"""Typed registrars and the host, which plugin hooks receive, and the report on the loading of a plugin."""
+"""All hooks of plugins, and the catalog that they fill: everything that can be added to the library, on one page.
+
+Every hook is called once per table, when the table is created or the plugin is first needed, and must not block. A hook
+gets a *registrar*, to which it adds things, and the *host*, which describes the library. If you annotate the
+parameters, a type checker finds mistakes.
+
+A hook implementation can take fewer parameters than its specification. Later versions of the library only add
+parameters to hooks.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+import pluggy
+
 from roundtable.core.base.registry import Registry
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.types.providers import ProviderInfo
-from roundtable.vendors import VENDORS, known_provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HOST_API",
+    "PROJECT",
     "AnalyzerFactory",
     "AnalyzerRegistrar",
     "Catalog",
@@ -51,6 +61,21 @@ __all__ = [
     "StorageRegistrar",
     "ToolFactory",
     "ToolRegistrar",
+    "hookimpl",
+    "hookspec",
+    "roundtable_register_analyzers",
+    "roundtable_register_commands",
+    "roundtable_register_exits",
+    "roundtable_register_exporters",
+    "roundtable_register_modes",
+    "roundtable_register_observers",
+    "roundtable_register_personas",
+    "roundtable_register_profiles",
+    "roundtable_register_providers",
+    "roundtable_register_rules",
+    "roundtable_register_search_providers",
+    "roundtable_register_storages",
+    "roundtable_register_tools",
 ]
 
 PluginStage: TypeAlias = Literal["metadata", "requires", "import", "api", "register", "ready", "idle", "off"]
@@ -250,6 +275,8 @@ class Catalog:
     """Observers."""
     commands: Registry[Command] = field(default_factory=lambda: Registry("command"))
     """Commands of the command line."""
+    known_providers: Mapping[str, ProviderInfo] = field(default_factory=dict)
+    """What the library knows about providers that declare nothing, or that nobody registered, by name."""
 
     def provider_info(self, name: str) -> ProviderInfo:
         """Return what a provider declares about itself; an unknown provider, or one that declares nothing, has a name.
@@ -261,24 +288,25 @@ class Catalog:
         # `in` asks only what is registered; a lookup would load a plugin for a model that merely has this provider.
         info: object = getattr(self.providers.get(name), "info", None) if name in self.providers else None
         if not isinstance(info, ProviderInfo):
-            return known_provider(name)
+            return self.known_providers.get(name) or ProviderInfo(name=name)
         # The registered name counts: under another one, the key of one provider would choose another.
         return info if info.name == name else replace(info, name=name, price_table=info.price_table or info.name)
 
     def provider_infos(self) -> tuple[ProviderInfo, ...]:
         """Return what all providers declare, without named endpoints.
 
-        The built-in vendors come first, even if their provider is not registered; then the others as they were added.
+        Those in `known_providers` come first, even if they are not registered; then the others as they were added.
         """
-        infos = map(self.provider_info, dict.fromkeys((*VENDORS, *self.providers.names())))
+        infos = map(self.provider_info, dict.fromkeys((*self.known_providers, *self.providers.names())))
         return tuple(info for info in infos if info.kind is None)
 
     def providers_by_key(self) -> dict[tuple[str, ...], tuple[ProviderInfo, ...]]:
         """Group what providers declare by the variables of their key; providers without a key are left out.
 
         Example:
-            >>> [info.name for info in Catalog().providers_by_key()["OPENAI_API_KEY",]]
-            ['openai', 'openai-chat']
+            >>> acme = ProviderInfo(name="acme", key_env=("ACME_API_KEY",))
+            >>> [info.name for info in Catalog(known_providers={"acme": acme}).providers_by_key()["ACME_API_KEY",]]
+            ['acme']
         """
         groups: dict[tuple[str, ...], tuple[ProviderInfo, ...]] = {}
         for info in self.provider_infos():
@@ -288,4 +316,78 @@ class Catalog:
 
     def registries(self) -> dict[str, Registry[object]]:
         """Return all registries; the keys are the names of the kinds, as in `Host.capabilities`."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {name: value for name, value in found.items() if isinstance(value, Registry)}
+
+
+PROJECT: Final = "roundtable"
+"""Name of the hook project and of the entry-point group."""
+
+hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker(PROJECT)
+hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker(PROJECT)
+"""Marker for functions that implement one of these hooks."""
+
+
+@hookspec
+def roundtable_register_providers(registrar: ProviderRegistrar, host: Host) -> None:
+    """Add providers: `registrar.add("acme", factory, summary="...")`, where `factory` is a `ProviderFactory`."""
+
+
+@hookspec
+def roundtable_register_modes(registrar: ModeRegistrar, host: Host) -> None:
+    """Add debate modes: `registrar.add("court", CourtMode(), summary="...")`."""
+
+
+@hookspec
+def roundtable_register_rules(registrar: RuleRegistrar, host: Host) -> None:
+    """Add decision rules: `registrar.add("veto", Rule("veto", count), summary="...")`."""
+
+
+@hookspec
+def roundtable_register_analyzers(registrar: AnalyzerRegistrar, host: Host) -> None:
+    """Add analyzers, which measure consensus: `registrar.add("themes", make_meter, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_exits(registrar: ExitRegistrar, host: Host) -> None:
+    """Add exit criteria by kind: `registrar.add("night", Night.from_spec, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_storages(registrar: StorageRegistrar, host: Host) -> None:
+    """Add storages by address scheme: `registrar.add("redis", open_redis, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_tools(registrar: ToolRegistrar, host: Host) -> None:
+    """Add tools by name: `registrar.add("weather", make_weather_tool, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_search_providers(registrar: SearchProviderRegistrar, host: Host) -> None:
+    """Add web searches: `registrar.add("acme", make_search, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_personas(registrar: PersonaRegistrar, host: Host) -> None:
+    """Add personas: `registrar.add("nurse", Persona(name="Nurse", description="..."))`."""
+
+
+@hookspec
+def roundtable_register_profiles(registrar: ProfileRegistrar, host: Host) -> None:
+    """Add agents of teams: `registrar.add("scout", AgentProfile("scout", instructions="...", tools=["look"]))`."""
+
+
+@hookspec
+def roundtable_register_exporters(registrar: ExporterRegistrar, host: Host) -> None:
+    """Add export formats: `registrar.add("yaml", write_yaml, summary="...")`."""
+
+
+@hookspec
+def roundtable_register_observers(registrar: ObserverRegistrar, host: Host) -> None:
+    """Add observers: `registrar.add("chat", make_observer, summary="...")`; each runs on its own thread."""
+
+
+@hookspec
+def roundtable_register_commands(registrar: CommandRegistrar, host: Host) -> None:
+    """Add commands, typer apps or functions of words: `registrar.add("score", score, summary="...")`."""
