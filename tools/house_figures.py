@@ -26,7 +26,7 @@ async def main():
             if event == "call" and module.startswith("roundtable."):
                 ran.add(module)
                 calls += 1
-                if not before and (module, frame.f_code.co_name) == ("roundtable.engine.run", "run"):
+                if not before and (module, frame.f_code.co_name) == ("roundtable.core.engine.run", "run"):
                     before = calls
         sys.setprofile(trace)
         await table.debate("Tea or coffee?", rounds=2)

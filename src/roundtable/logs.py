@@ -14,6 +14,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
+from roundtable.core.base.repeats import is_power_of_ten
 from roundtable.core.base.secrets import REDACTED, secret_forms
 from roundtable.core.base.text import error_text
 from roundtable.core.errors import ConfigurationError
@@ -38,16 +39,6 @@ _LEVELS: Final = {
     "error": logging.ERROR,
     "critical": logging.CRITICAL,
 }
-
-
-def is_power_of_ten(count: int) -> bool:
-    """Check whether a count is 1, 10, 100 and so on; a repeated event is logged only at these counts.
-
-    Example:
-        >>> [count for count in range(200) if is_power_of_ten(count)]
-        [1, 10, 100]
-    """
-    return count > 0 and str(count).strip("0") == "1"
 
 
 def escape_controls(text: str) -> str:

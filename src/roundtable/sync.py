@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from roundtable.bench.questions import Question
     from roundtable.bench.report import StudyReport
     from roundtable.core.base.portal import Portal
+    from roundtable.core.engine.patience import WaitFor
     from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.core.record.chain import ChainHead
     from roundtable.core.types.agents import AgentProfile, ProviderConfig
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.request import DebateRequest
     from roundtable.core.types.storage import SearchHit, SessionFilter, SessionSummary
     from roundtable.core.types.teams import ChatMessage, TeamOrder
-    from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike

@@ -101,7 +101,7 @@ def test_no_page_or_example_imports_a_private_module() -> None:
         ("roundtable.providers.scripted.ScriptedModel", False),
         ("roundtable.testing.provider_suite.ProviderSuite", False),
         ("roundtable.sync", False),
-        ("roundtable.engine.lease.take_lease", True),
+        ("roundtable.core.engine.lease.take_lease", True),
     ],
 )
 def test_the_check_tells_what_is_missing(name: str, is_missing: bool) -> None:

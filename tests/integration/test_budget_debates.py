@@ -10,7 +10,7 @@ import pytest
 from integration.engine_kit import CountingModel, fold_of, late, said, seated, table_of
 
 from roundtable import Budget, ConsensusReached, Roundtable
-from roundtable.engine.spending import seconds_of
+from roundtable.core.engine.spending import seconds_of
 from roundtable.errors import BudgetExceeded, ConfigurationError
 from roundtable.gateway import DebateKey, FallbackModel
 from roundtable.modes import CollaborativeMode

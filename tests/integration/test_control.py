@@ -26,9 +26,9 @@ from integration.engine_kit import (
     table_of,
 )
 
+from roundtable.core.engine.journal import Journal
+from roundtable.core.engine.plan_checks import RunLimits
 from roundtable.engine import SessionManager
-from roundtable.engine.journal import Journal
-from roundtable.engine.plan_checks import RunLimits
 from roundtable.errors import AgentError, SessionError
 from roundtable.providers.scripted import Reply, ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage

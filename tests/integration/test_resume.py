@@ -218,7 +218,7 @@ async def test_a_storage_that_does_not_answer_is_given_up_on(monkeypatch: pytest
         run.journal.save_timeout_s = 0.2
         storage.hangs = True
 
-    monkeypatch.setattr("roundtable.engine.run._LEAVE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("roundtable.core.engine.run._LEAVE_TIMEOUT_S", 0.2)
     with anyio.fail_after(40), pytest.raises(StorageError, match="the storage did not answer within"):
         await engine.run(session.id, on_start=impatient)
     storage.hangs = False

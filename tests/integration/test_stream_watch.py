@@ -20,8 +20,8 @@ from integration.engine_kit import (
 
 from roundtable import Roundtable
 from roundtable.api.runs import DebateHandle
+from roundtable.core.engine.events import Subscription
 from roundtable.engine import EventHub
-from roundtable.engine.events import Subscription
 from roundtable.errors import SessionError, SessionNotFound, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.types import Control, DurableEvent, SessionRecord, utc_now

@@ -201,7 +201,9 @@ BOUNDED: Final[dict[str, Act]] = {
     "scoring.rules.rule_name": rule_name,
     "scoring.rules.judges_of": judges_of,
     "prompts.neutralise": neutralise,
-    "core.prompts.fence.Fence": lambda text: Fence("00").quote(text, label=text) + Fence.inline(text) + Fence.line(text),
+    "core.prompts.fence.Fence": lambda text: (
+        Fence("00").quote(text, label=text) + Fence.inline(text) + Fence.line(text)
+    ),
     "prompts.estimate_tokens": estimate_tokens,
     "prompts.fit_texts": lambda text: fit_texts([text, text], 100, latest=True),
     "core.prompts.claims.claim_id": lambda text: claim_id(text, 0, types.TurnKey(round=1, stage="main", slot=0), 1),

@@ -11,8 +11,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from roundtable.api.slots import DebateSeat, Slots
+from roundtable.core.engine.patience import ProviderPatience, is_of_provider, is_outage, pause_s
 from roundtable.core.types.debate import ErrorInfo
-from roundtable.engine.patience import ProviderPatience, is_of_provider, is_outage, pause_s
 from roundtable.errors import (
     AgentError,
     APIAuthError,

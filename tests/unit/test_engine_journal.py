@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roundtable.core.base.clock import SystemClock
-from roundtable.engine.journal import Journal
+from roundtable.core.engine.journal import Journal
 from roundtable.errors import StorageError
 from roundtable.record import Fold
 from roundtable.storage import MemoryStorage

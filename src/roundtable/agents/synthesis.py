@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from roundtable.core.engine.synthesis import Synthesized
 from roundtable.core.errors import ParseError, RoundtableError
 from roundtable.core.prompts.compose import Quotation, estimate_tokens, fit_texts, quote_answer
 from roundtable.core.prompts.fence import Fence, fresh_nonce
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.chat import ChatResponse
     from roundtable.core.types.debate import AnyTurn, DebateContext
 
-__all__ = ["Synthesized", "Synthesizer", "ask_for_synthesis", "synthesis_request"]
+__all__ = ["Synthesizer", "ask_for_synthesis", "synthesis_request"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.agents")
 
@@ -66,13 +67,6 @@ _SCHEMA: Final = OutputSchema(
         "additionalProperties": False,
     },
 )
-
-
-class Synthesized(NamedTuple):
-    """A synthesis, and the usage of its calls."""
-
-    synthesis: SynthesisResult
-    usage: Usage
 
 
 class Synthesizer:

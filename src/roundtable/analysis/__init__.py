@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         check_decider,
         check_rule,
         decide_record,
-        independent_agreement,
     )
     from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps
     from roundtable.analysis.factories import BUILTIN_ANALYZERS, AnalyzerSetup, DebateAnalyzerFactory, Readers
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         level_of,
     )
     from roundtable.analysis.semantic import SemanticAnalyzer, StanceAnalyzer
+    from roundtable.core.engine.closing import independent_agreement
 
 __all__ = [
     "BUILTIN_ANALYZERS",
@@ -104,12 +104,11 @@ __all__ = [
 ]
 
 _NAMES = {
+    ".core.engine.closing": "independent_agreement",
     "ai": "AIConsensusAnalyzer AnalyzerDiagnostics",
     "basic": "ConsensusAnalyzer PlainAnalyzer",
     "chain": "AnalyzerChain AskingMeter NamedMeter",
-    "decision": (
-        "BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record independent_agreement"
-    ),
+    "decision": ("BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record"),
     "declared": "DeclaredAnalyzer RoundCamps",
     "factories": "BUILTIN_ANALYZERS AnalyzerSetup DebateAnalyzerFactory Readers",
     "findings": (

@@ -6,6 +6,7 @@ import logging
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
+from roundtable.analysis.basic import ConsensusAnalyzer
 from roundtable.analysis.declared import DeclaredAnalyzer, RoundCamps, measured_camps
 from roundtable.core.base.text import error_text
 from roundtable.core.errors import PluginError, RoundtableError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.answers import AgentResponse, TurnKey
     from roundtable.tools import ModelCall
 
-__all__ = ["AnalyzerChain", "AskingMeter", "NamedMeter"]
+__all__ = ["AnalyzerChain", "AskingMeter", "NamedMeter", "safe_meter"]
 
 logger: logging.Logger = logging.getLogger(f"{ROOT}.analysis")
 
@@ -180,6 +181,16 @@ class AnalyzerChain:
         else:
             measured = await measure_with(self.fallback)
         return _with_causes(measured, causes, usage_of_failures)
+
+
+def safe_meter(meter: ConsensusMeter) -> AnalyzerChain:
+    """Return a meter that loses no round: if the given one fails, the basic formula measures and names the cause.
+
+    A chain is returned as it is, since it has a fallback of its own.
+    """
+    if isinstance(meter, AnalyzerChain):
+        return meter
+    return AnalyzerChain([NamedMeter("analyzer", meter)], fallback=ConsensusAnalyzer())
 
 
 def _compares_earlier(meter: ConsensusMeter) -> TypeGuard[ComparingMeter]:

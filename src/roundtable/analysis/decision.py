@@ -52,7 +52,6 @@ __all__ = [
     "check_stored_vote",
     "decide_record",
     "decided_by_judges",
-    "independent_agreement",
     "is_unread",
     "own_vote",
     "own_vote_options",
@@ -694,27 +693,3 @@ def _usable_rules(*, vote: bool) -> tuple[str, ...]:
 
 def _rule_name(rule: str | Rule) -> str:
     return rule.name if isinstance(rule, Rule) else rule
-
-
-def independent_agreement(
-    turns: Sequence[AnyTurn], consensus: AnyConsensus, *, assigned: bool
-) -> tuple[float | None, str | None]:
-    """Return the agreement of independent answers, or the reason why there is no such agreement.
-
-    Args:
-        turns: All turns of the first round.
-        consensus: The consensus of the positions of that round.
-        assigned: Whether the mode assigned a side to each agent.
-    """
-    positions = [
-        turn
-        for turn in turns
-        if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != CHAIR_STAGE
-    ]
-    if assigned:
-        return None, "the mode assigned stances, so no answer was independent"
-    if len(positions) - len(consensus.abstained) < 2:
-        return None, "fewer than two agents answered in the first round"
-    if not all(turn.independent for turn in positions):
-        return None, "agents of the first round had seen answers of others"
-    return consensus.agreement_level, None

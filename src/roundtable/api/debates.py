@@ -52,6 +52,8 @@ from roundtable.api.session_plugins import check_plugins, kinds_kept, plugins_in
 from roundtable.api.slots import BatchPatience
 from roundtable.api.teams import restore_agents, table_models_by_id
 from roundtable.core.base.single_flight import SingleFlight
+from roundtable.core.engine.changes import match_answers
+from roundtable.core.engine.synthesis import stored_synthesis
 from roundtable.core.errors import (
     ConfigurationError,
     RoundtableError,
@@ -65,8 +67,6 @@ from roundtable.core.record.fold import Fold
 from roundtable.core.record.transitions import last_held_round, shared_past
 from roundtable.core.types.debate import ForkOrigin
 from roundtable.engine import Extension, RunLimits
-from roundtable.engine.changes import match_answers
-from roundtable.engine.synthesis import stored_synthesis
 from roundtable.results.debate_result import DebateResult
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from roundtable.api.changes import OnChange, Rearranged
     from roundtable.api.options import DebateOptions
     from roundtable.api.seats import Seated
+    from roundtable.core.engine.patience import Patience, WaitFor
+    from roundtable.core.engine.synthesis import Writer
     from roundtable.core.protocols import Agent, ConsensusMeter, DebateModeStrategy
     from roundtable.core.record.transitions import HeldRound
     from roundtable.core.types.agents import AgentConfig
@@ -86,8 +88,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.debate import CallerObjects, SessionRecord
     from roundtable.core.types.events import DurableEvent, RunningCalls
     from roundtable.engine import Adoption, DebateRun
-    from roundtable.engine.patience import Patience, WaitFor
-    from roundtable.engine.synthesis import Writer
     from roundtable.gateway import Gateway
 
 __all__ = ["Debates", "finish"]

@@ -12,6 +12,7 @@ import anyio
 from roundtable.api.roles import agents_of
 from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.base.words import counted
+from roundtable.core.engine.plan_checks import BoundedMode
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.mode.rounds import RoundPlanner
 from roundtable.core.mode.simulate import check_config
@@ -39,10 +40,10 @@ from roundtable.core.types.budget import AgentEstimate, Estimate
 from roundtable.core.types.debate import SessionRecord, Turn, TurnResult
 from roundtable.core.types.events import AgentComplete, RoundComplete, RoundStart
 from roundtable.core.types.plan import EndDebate, Stage
-from roundtable.engine.plan_checks import BoundedMode, whole_mode
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
 from roundtable.gateway.prices import to_usd
 from roundtable.gateway.wrapping import meters_of
+from roundtable.modes.prepare import prepare_mode
 from roundtable.tools import AskingToolkit
 
 if TYPE_CHECKING:
@@ -433,7 +434,7 @@ def _simulate(
     attachments: Sequence[Attachment] = (),
 ) -> tuple[dict[str, _AgentTotals], Fold]:
     """Simulate all rounds. With `leaves_side`, agents leave their assigned side, so they may be asked again."""
-    mode = whole_mode(mode, config, rules)
+    mode = prepare_mode(mode, config, rules)
     votes = bool(config.vote)
     totals_by_agent = {
         seat.config.id: _AgentTotals(seat.agent, leaves_side=leaves_side, votes=votes, place=index)

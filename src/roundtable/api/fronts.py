@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from roundtable.api.offered import AgentOffer, ModeOffer
     from roundtable.api.options import ConverseOptions, DebateOptions
     from roundtable.api.seats import AgentLike, Offer
+    from roundtable.core.engine.events import LogReader
     from roundtable.core.protocols import Agent, DebateModeStrategy, KeyValue, Storage
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.agents import AgentConfig, AgentProfile, ProviderConfig
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.request import DebateRequest
     from roundtable.core.types.teams import ChatMessage
     from roundtable.engine import Subscription
-    from roundtable.engine.events import LogReader
     from roundtable.gateway import Gateway
     from roundtable.plugins import Catalog, PluginReport
     from roundtable.settings import Settings

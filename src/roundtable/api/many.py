@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
+    from roundtable.core.engine.patience import Patience
     from roundtable.core.protocols import DebateModeStrategy
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.budget import Budget
     from roundtable.engine import DebateRun
-    from roundtable.engine.patience import Patience
 
 __all__ = [
     "BUSY_PAUSE_S",

@@ -23,11 +23,11 @@ from roundtable.api.estimate import Extra
 from roundtable.api.roles import agents_of
 from roundtable.core.base.registry import Entry
 from roundtable.core.base.words import counted, span_in_words
+from roundtable.core.engine.closing import independent_answers
 from roundtable.core.errors import ConfigurationError, RoundtableError
 from roundtable.core.protocols import Facilitated
 from roundtable.core.types.agents import ProviderConfig
 from roundtable.core.types.debate import DebateContext
-from roundtable.engine.closing import independent_answers
 from roundtable.exits import asks_moderator
 from roundtable.gateway import Gateway, Ledger, MeteredModel, PriceTable
 from roundtable.gateway.wrapping import default_rate_of, facts_of, is_wrapper, make_ready, meters_of, rewrapped

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final, get_args
 import anyio
 
 from roundtable.api.checks import check_flag
+from roundtable.core.engine.patience import OUTAGE_S, ProviderPatience, WaitFor, check_outage
 from roundtable.core.errors import ConfigurationError
-from roundtable.engine.patience import OUTAGE_S, ProviderPatience, WaitFor, check_outage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from roundtable.core.engine.patience import Patience
     from roundtable.core.types.chat import ModelCall
     from roundtable.core.types.debate import ErrorInfo
-    from roundtable.engine.patience import Patience
     from roundtable.gateway import Gateway
 
 __all__ = ["BatchPatience", "DebateSeat", "Slots"]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from roundtable.api.debates import Debates
     from roundtable.api.options import DebateOptions
     from roundtable.api.runs import DebateHandle, Prepared
+    from roundtable.core.engine.patience import WaitFor
     from roundtable.core.types.answers import ContextResult
     from roundtable.core.types.budget import Budget, Estimate
     from roundtable.core.types.consensus import SynthesisResult
     from roundtable.core.types.debate import SessionStatus
     from roundtable.core.types.events import RunningCalls
     from roundtable.core.types.storage import SearchHit, SessionFilter, SessionSummary
-    from roundtable.engine.patience import WaitFor
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.frames import Frame, FrameBackend, FrameKind
     from roundtable.results.many import RecoveredSession

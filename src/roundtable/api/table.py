@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from roundtable.api.seats import AgentLike
     from roundtable.api.table_options import SeatLike
     from roundtable.api.tools import ToolLike
+    from roundtable.core.engine.patience import WaitFor
     from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy, Observer, Storage
     from roundtable.core.types.agents import ProviderConfig
     from roundtable.core.types.attachments import AttachmentLike
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.events import Event
     from roundtable.core.types.request import DebateRequest
     from roundtable.engine import DebateEngine
-    from roundtable.engine.patience import WaitFor
     from roundtable.exits import Exit
     from roundtable.gateway import StreamingModel
     from roundtable.gateway.prices import PriceLike

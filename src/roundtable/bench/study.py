@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from roundtable.api.many import DebateQueue
     from roundtable.api.options import DebateOptions
     from roundtable.bench.report import StudyReport
+    from roundtable.core.engine.patience import WaitFor
     from roundtable.core.types.base import JsonObject, JsonValue
-    from roundtable.engine.patience import WaitFor
 
 __all__ = ["Study", "read_study", "run_study"]
 

@@ -1,10 +1,10 @@
 """The debate loop: sessions, leases, the journal and the run."""
 
 from roundtable.analysis import ConsensusAnalyzer
+from roundtable.core.engine.events import EventHub, Subscription
+from roundtable.core.engine.plan_checks import RunLimits
+from roundtable.core.engine.run import DebateRun
 from roundtable.engine.engine import Adoption, DebateEngine, Extension
-from roundtable.engine.events import EventHub, Subscription
-from roundtable.engine.plan_checks import RunLimits
-from roundtable.engine.run import DebateRun
 from roundtable.engine.sessions import SessionManager
 
 __all__ = [

@@ -9,26 +9,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roundtable.agents import config_of, first_synthesizer
-from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider
+from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, check_decider, decide_record
+from roundtable.analysis.chain import safe_meter
 from roundtable.core.base.ledger import Ledger
 from roundtable.core.base.waits import reporting_to
 from roundtable.core.base.words import counted
+from roundtable.core.engine.changes import match_answers
+from roundtable.core.engine.closing import leaving_events
+from roundtable.core.engine.events import EventHub, notices
+from roundtable.core.engine.hooks import publish_wait
+from roundtable.core.engine.journal import Journal
+from roundtable.core.engine.lease import release, take_lease
+from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
+from roundtable.core.engine.policy import DebatePolicy
+from roundtable.core.engine.run import DebateRun
+from roundtable.core.engine.spending import RunBudget
+from roundtable.core.engine.synthesis import stored_synthesis, synthesize_stored
 from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict, StorageError
 from roundtable.core.mode.base import BaseModeStrategy
 from roundtable.core.mode.simulate import check_config
 from roundtable.core.types.debate import RoundResult
 from roundtable.core.types.events import Control, Waiting
-from roundtable.engine.changes import match_answers
-from roundtable.engine.closing import leaving_events
-from roundtable.engine.events import EventHub, notices
-from roundtable.engine.hooks import publish_wait
-from roundtable.engine.journal import Journal
-from roundtable.engine.lease import release, take_lease
-from roundtable.engine.plan_checks import RunLimits, StepLimiter, whole_mode
-from roundtable.engine.policy import DebatePolicy
-from roundtable.engine.run import DebateRun, mode_of
-from roundtable.engine.spending import RunBudget
-from roundtable.engine.synthesis import stored_synthesis, synthesize_stored
 from roundtable.engine.team import TeamPolicy
 from roundtable.exits import (
     AnyOf,
@@ -38,6 +39,9 @@ from roundtable.exits import (
     exit_from_spec,
     exit_registry,
 )
+from roundtable.exits.base import CheckedExits
+from roundtable.modes.prepare import prepare_mode
+from roundtable.modes.team import TeamMode
 from roundtable.scoring import rule_registry
 
 if TYPE_CHECKING:
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
     from roundtable.analysis import AIConsensusAnalyzer
     from roundtable.core.base.registry import Registry
     from roundtable.core.base.waits import Wait
+    from roundtable.core.engine.policy import SessionPolicy
+    from roundtable.core.engine.synthesis import Writer
     from roundtable.core.protocols import Agent, AgentToolkit, ConsensusMeter, DebateModeStrategy, ExitCriterion
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.agents import AgentConfig
@@ -57,7 +63,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.debate import CallerObjects, DebateConfig, ForkOrigin, PluginUse, Session
     from roundtable.core.types.events import DurableEvent, LiveEvent
     from roundtable.engine.sessions import SessionManager
-    from roundtable.engine.synthesis import Writer
     from roundtable.exits import ExitFactory
     from roundtable.modes import ModeRegistry
     from roundtable.scoring import Rule
@@ -71,6 +76,7 @@ __all__ = [
     "check_open",
     "check_past",
     "extension_event",
+    "mode_of",
 ]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
@@ -119,6 +125,15 @@ def check_past(fold: Fold) -> Fold:
         msg = f"session {fold.record.id!r} is an incomplete fork of session {origin.session_id!r}"
         raise SessionConflict(msg, hint="Delete it, and fork the original session again.")
     return fold
+
+
+def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
+    """Return the mode of a session. No registry contains the mode of a team, since it needs more than a name.
+
+    Raises:
+        ConfigurationError: The mode is unknown.
+    """
+    return TeamMode() if config.team is not None else known.get_mode(config.mode)
 
 
 def agents_of(registry: AgentRegistry, fold: Fold) -> dict[str, Agent]:
@@ -399,19 +414,18 @@ class DebateEngine:
             fold = check_past(journal.fold)
             mode = mode or mode_of(fold.record.config, self.modes)
             check_decider(fold.record.config, self.rules)
-            exits = self._parse_exit(fold.record.config)  # refused before anything is stored
+            self._parse_exit(fold.record.config)  # refused before anything is stored
             participants = agents if agents is not None else agents_of(self.agents, fold)
             has_failed = fold.error is not None  # read now: an adoption is stored as a resume, which clears the error
             with RunBudget(self.ledger, fold, limits.budget) as funds:
                 await self._store_changes(journal, mode, extension, adoption, funds)
                 fold.next_focus = focus_question or fold.next_focus
-                mode = whole_mode(mode, fold.record.config, self.rules)
-                is_team = fold.record.config.team is not None
+                mode = prepare_mode(mode, fold.record.config, self.rules)
                 run = DebateRun(
                     journal,
                     mode,
                     participants,
-                    policy=TeamPolicy() if is_team else DebatePolicy(mode, meter or self.meter, exits, self.rules),
+                    policy=self._policy(fold, mode, meter),
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
                     pace=self.pace,
@@ -423,6 +437,14 @@ class DebateEngine:
                 with reporting_to(partial(publish_wait, journal)):
                     await run.run()
             return fold
+
+    def _policy(self, fold: Fold, mode: DebateModeStrategy, meter: ConsensusMeter | None) -> SessionPolicy:
+        """Return what is particular to the session's kind: a team, or a debate with its meter, exits and rule."""
+        if fold.record.config.team is not None:
+            return TeamPolicy()
+        criterion = self._parse_exit(fold.record.config)
+        exits = None if criterion is None else CheckedExits(criterion)
+        return DebatePolicy(mode, safe_meter(meter or self.meter), exits, partial(decide_record, rules=self.rules))
 
     async def _store_changes(
         self,
@@ -505,7 +527,7 @@ class DebateEngine:
         try:
             try:
                 lease = await take_lease(
-                    self.sessions, session_id, owner, limits, on_wait=partial(self._tell_wait, session_id)
+                    storage, session_id, owner, limits, partial(self._tell_wait, session_id), tenant=tenant
                 )
             except RoundtableError:
                 refused = True

@@ -8,6 +8,7 @@ that was not read for certain, and a vote. Answers from outside the library stay
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from roundtable.analysis import (
@@ -18,7 +19,9 @@ from roundtable.analysis import (
     StanceAnalyzer,
     decide_record,
 )
+from roundtable.analysis.chain import safe_meter
 from roundtable.analysis.decision import decided_by_judges
+from roundtable.core.engine.closing import closing_events, measure_round
 from roundtable.core.errors import ConfigurationError, SessionConflict
 from roundtable.core.record.chain import chain_events, first_hash
 from roundtable.core.record.fold import Fold
@@ -27,7 +30,6 @@ from roundtable.core.types.answers import AgentResponse, Reading, TurnKey
 from roundtable.core.types.debate import ForkOrigin
 from roundtable.core.types.events import AgentComplete, ConsensusMeasured, DebateComplete, DebateExit, DebateStart
 from roundtable.core.types.plan import EXTERNAL, VOTE_STAGE
-from roundtable.engine.closing import closing_events, measure_round
 from roundtable.parsing import Parsed, with_reading
 from roundtable.reading import ABSTAIN, READER_VERSION, Asked, as_stated, read_answer, read_parts
 
@@ -259,7 +261,7 @@ class _Rereading:
         is_kept = self._keeps_decision(current.model_copy(update={"decision": event.decision}))
         if event.round in self.changed or event.consensus.method not in _BY_MODELS:
             measured = await measure_round(
-                _meter(event.consensus.method, has_options=self.fold.record.config.options is not None),
+                safe_meter(_meter(event.consensus.method, has_options=self.fold.record.config.options is not None)),
                 current,
                 self.fold.record,
                 before,
@@ -271,7 +273,7 @@ class _Rereading:
                 *measured,
                 event.timestamp,
                 assigned=event.consensus.assigned,
-                rules=self.rules,
+                decide=partial(decide_record, rules=self.rules),
                 rounds=before,
                 vote_options=self.vote_options,
             )

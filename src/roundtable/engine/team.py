@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.engine.closing import check_round_quorum, error_event, last_events
+from roundtable.core.engine.hooks import StoringHooks, TurnRecorder
+from roundtable.core.engine.policy import Frame, RoundEnd
 from roundtable.core.errors import AgentError, RoundtableError
 from roundtable.core.record.fold import reports, result_of
 from roundtable.core.stages import error_from_info
@@ -23,15 +26,14 @@ from roundtable.core.types.events import (
     SummarizerStart,
 )
 from roundtable.core.types.teams import INITIATOR, SUMMARIZER
-from roundtable.engine.closing import check_round_quorum, error_event, last_events
-from roundtable.engine.hooks import StoringHooks, TurnRecorder
-from roundtable.engine.policy import Frame, RoundEnd
-from roundtable.modes.team import TeamMode, team_of
+from roundtable.modes.team import TeamMode, goal_of, team_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from roundtable.core.engine.journal import Journal
+    from roundtable.core.engine.plan_checks import StepLimiter
     from roundtable.core.errors import QuorumLost
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.answers import ToolCallRecord
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.events import DurableEvent
     from roundtable.core.types.plan import TurnSpec
     from roundtable.core.types.teams import ErrorAction, Team
-    from roundtable.engine.journal import Journal
-    from roundtable.engine.plan_checks import StepLimiter
 
 __all__ = ["TeamHooks", "TeamPolicy", "action_after", "complete_event"]
 
@@ -180,6 +180,10 @@ class TeamPolicy:
     def hooks(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> StoringHooks:
         """Return the hooks that store and publish the turns of a stage."""
         return TeamHooks(journal, stage, may_call, pace)
+
+    def goal(self, fold: Fold) -> str:
+        """Return the goal that the initiator planned."""
+        return goal_of(fold.view()).goal
 
     def frame(self, fold: Fold) -> Frame | None:
         """Return the initiator's stage before the first round, and the summarizer's stage after the last round."""

@@ -22,6 +22,7 @@ __all__ = [
     "DEEPEST",
     "AllOf",
     "AnyOf",
+    "CheckedExits",
     "Exit",
     "Load",
     "as_json",
@@ -359,3 +360,35 @@ def without_met(criterion: ExitCriterion, rounds: Sequence[ExitRound]) -> ExitCr
         return None if criterion.check(rounds).should_exit else criterion
     remaining = tuple(member for member in criterion.of if not member.check(rounds).should_exit)
     return AnyOf(remaining) if remaining else None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedExits:
+    """The exit criteria of a debate, as its loop checks them after each round.
+
+    Example:
+        >>> from roundtable.exits import MaxRounds
+        >>> from roundtable.types import ExitResult
+        >>> CheckedExits(MaxRounds(3)).failed_in(ExitResult(should_exit=False, figures={"broken": "mine: KeyError: 1"}))
+        ('mine: KeyError: 1',)
+    """
+
+    criterion: ExitCriterion
+
+    def check(self, rounds: Sequence[ExitRound], extended_after: int) -> ExitResult | None:
+        """Check the complete rounds; errors of criteria are logged, and are part of the result.
+
+        Args:
+            rounds: The rounds.
+            extended_after: Number of rounds before the caller extended the debate. A criterion that already held then
+                doesn't end the debate again.
+
+        Returns:
+            The result; `None` if no criterion is left.
+        """
+        left = without_met(guarded(self.criterion), rounds[:extended_after])
+        return None if left is None else left.check(rounds)
+
+    def failed_in(self, result: ExitResult) -> tuple[str, ...]:
+        """List the criteria that raised an error, each with its cause."""
+        return failed_criteria(result.figures)

@@ -20,6 +20,7 @@ from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 from roundtable.core.base.eventloop import until_one_ends
 from roundtable.core.base.outage import Outage
 from roundtable.core.base.owner import current_owner, is_provably_dead
+from roundtable.core.engine.patience import is_of_provider, pause_s
 from roundtable.core.errors import (
     AgentError,
     ConfigurationError,
@@ -33,7 +34,6 @@ from roundtable.core.errors import (
 from roundtable.core.stages import error_info
 from roundtable.core.types.chat import Usage
 from roundtable.core.types.request import DebateRequest
-from roundtable.engine.patience import is_of_provider, pause_s
 from roundtable.fleet.jobs import agents_of, file_hashes, job_of, options_of, request_from_queue
 from roundtable.fleet.queue import HOLD, TRANSACTION_IDLE_S, quiet_logs
 from roundtable.fleet.tracing import within_trace

@@ -20,8 +20,8 @@ from psycopg.pq import Conninfo, TransactionStatus
 
 from roundtable.core.base.network import NetworkForbidden, check_host
 from roundtable.core.base.outage import Outage
+from roundtable.core.base.repeats import is_power_of_ten
 from roundtable.core.errors import ConfigurationError, StorageError
-from roundtable.logs import is_power_of_ten
 from roundtable.storage.postgres_background import Background, closed_error
 from roundtable.storage.postgres_schema import check_new, has_tables, migrate, use_tables
 from roundtable.storage.postgres_url import named_schema, shown_url

@@ -8,9 +8,9 @@ import anyio
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
+from roundtable.core.engine.synthesis import stored_synthesis
 from roundtable.core.errors import BudgetExceeded, ConfigurationError, SessionError
 from roundtable.core.types.consensus import SynthesisResult
-from roundtable.engine.synthesis import stored_synthesis
 from roundtable.server.approvals import approvals_of
 from roundtable.server.openapi_parts import json_body, json_response
 from roundtable.server.request_bodies import (

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from roundtable.core.base.waits import Wait
+    from roundtable.core.engine.journal import Journal
+    from roundtable.core.engine.plan_checks import StepLimiter
     from roundtable.core.errors import RoundtableError
     from roundtable.core.types.answers import ToolCallRecord
     from roundtable.core.types.chat import ToolCall
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from roundtable.core.types.events import DurableEvent
     from roundtable.core.types.plan import TurnSpec
     from roundtable.core.types.teams import ErrorAction
-    from roundtable.engine.journal import Journal
-    from roundtable.engine.plan_checks import StepLimiter
 
 __all__ = ["StoringHooks", "TurnAttempt", "TurnRecorder", "publish_wait"]
 

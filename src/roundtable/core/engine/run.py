@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from roundtable.core.errors import LeaseLost, RoundtableError, SessionError
-from roundtable.core.mode.rounds import check_plan
-from roundtable.core.stages import HALTED, as_shaper, run_stage
-from roundtable.core.types.chat import Usage
-from roundtable.core.types.debate import ExitResult, ProviderWait
-from roundtable.core.types.events import Control, ConversationStart, DebateExit, DebateStart, RoundStart
-from roundtable.core.types.plan import EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE, EndDebate, Stage
-from roundtable.core.types.teams import INITIATOR
-from roundtable.engine.closing import (
+from roundtable.core.engine.closing import (
     broken_events,
     check_stage_quorum,
     end_event,
@@ -26,29 +18,35 @@ from roundtable.engine.closing import (
     leaving_events,
     step_figures,
 )
-from roundtable.engine.lease import LeaseKeeper, wrap_error
-from roundtable.engine.patience import failed_by_providers
-from roundtable.engine.plan_checks import plan_isolated, same_stage
-from roundtable.engine.synthesis import cancelled_synthesis, synthesis_event
-from roundtable.modes.team import TeamMode, goal_of
+from roundtable.core.engine.lease import LeaseKeeper, wrap_error
+from roundtable.core.engine.patience import failed_by_providers
+from roundtable.core.engine.plan_checks import plan_isolated, same_stage
+from roundtable.core.engine.synthesis import cancelled_synthesis, synthesis_event
+from roundtable.core.errors import LeaseLost, RoundtableError, SessionError
+from roundtable.core.mode.rounds import check_plan
+from roundtable.core.stages import HALTED, as_shaper, run_stage
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.debate import ExitResult, ProviderWait
+from roundtable.core.types.events import Control, ConversationStart, DebateExit, DebateStart, RoundStart
+from roundtable.core.types.plan import EXTERNAL, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE, EndDebate, Stage
+from roundtable.core.types.teams import INITIATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from roundtable.core.engine.hooks import TurnAttempt
+    from roundtable.core.engine.journal import Journal
+    from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
+    from roundtable.core.engine.policy import Frame, RoundEnd, SessionPolicy
+    from roundtable.core.engine.spending import RunBudget
+    from roundtable.core.engine.synthesis import Writer
     from roundtable.core.protocols import Agent, DebateModeStrategy
     from roundtable.core.record.fold import Fold
-    from roundtable.core.types.debate import AnyTurn, DebateConfig, DebateContext, FailedTurn, RoundRecord
+    from roundtable.core.types.debate import AnyTurn, DebateContext, FailedTurn, RoundRecord
     from roundtable.core.types.events import DurableEvent, SynthesisComplete
-    from roundtable.engine.hooks import TurnAttempt
-    from roundtable.engine.journal import Journal
-    from roundtable.engine.plan_checks import RunLimits, StepLimiter
-    from roundtable.engine.policy import Frame, RoundEnd, SessionPolicy
-    from roundtable.engine.spending import RunBudget
-    from roundtable.engine.synthesis import Writer
-    from roundtable.modes import ModeRegistry
 
-__all__ = ["DebateRun", "RunState", "mode_of", "round_event", "start_event"]
+__all__ = ["DebateRun", "RunState", "round_event", "start_event"]
 
 logger: logging.Logger = logging.getLogger("roundtable.engine")
 
@@ -57,15 +55,6 @@ _NOT_PLANNED = frozenset({EXTERNAL, INITIATOR})
 """Stages that the mode does not plan."""
 _ON_ROUND = frozenset({JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE})
 """Stages about all answers of a round; they come after its last answer."""
-
-
-def mode_of(config: DebateConfig, known: ModeRegistry) -> DebateModeStrategy:
-    """Return the mode of a session. No registry contains the mode of a team, since it needs more than a name.
-
-    Raises:
-        ConfigurationError: The mode is unknown.
-    """
-    return TeamMode() if config.team is not None else known.get_mode(config.mode)
 
 
 def start_event(fold: Fold, now: datetime) -> DebateStart | ConversationStart:
@@ -83,7 +72,7 @@ def start_event(fold: Fold, now: datetime) -> DebateStart | ConversationStart:
     )
 
 
-def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
+def round_event(fold: Fold, number: int, now: datetime, goal: str | None = None) -> RoundStart:
     """Return the first event of a round; for a team, it contains the goal."""
     config = fold.record.config
     return RoundStart(
@@ -93,7 +82,7 @@ def round_event(fold: Fold, number: int, now: datetime) -> RoundStart:
         agents=config.agents,
         focus_question=fold.next_focus,
         context_results=fold.next_context,
-        goal=None if config.team is None else goal_of(fold.view()).goal,
+        goal=goal,
     )
 
 
@@ -322,7 +311,7 @@ class DebateRun:
         if number > fold.progress.total_rounds:
             await self._exit(ExitResult(should_exit=True, reason="max_rounds", details="all planned rounds were held"))
             return
-        await self.journal.append(round_event(fold, number, self.journal.clock.now()))
+        await self.journal.append(round_event(fold, number, self.journal.clock.now(), self.policy.goal(fold)))
 
     async def _take_frame(self, frame: Frame) -> bool:
         """Take the turn of a stage outside the rounds, unless it was taken before; return whether it was taken now."""

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from roundtable.core.mode.base import vote_options_of
-from roundtable.core.mode.rounds import check_plan
-from roundtable.core.types.chat import Usage
-from roundtable.core.types.plan import VOTE_STAGE, Stage
-from roundtable.engine.changes import context_exit, request_events
-from roundtable.engine.closing import (
+from roundtable.core.engine.changes import context_exit, request_events
+from roundtable.core.engine.closing import (
     check_round_quorum,
     closing_events,
     early_exit,
@@ -20,24 +16,26 @@ from roundtable.engine.closing import (
     with_measure,
     without_votes,
 )
-from roundtable.engine.hooks import StoringHooks
-from roundtable.engine.plan_checks import plan_isolated
-from roundtable.exits import guarded, without_met
+from roundtable.core.engine.hooks import StoringHooks
+from roundtable.core.engine.plan_checks import plan_isolated
+from roundtable.core.mode.base import vote_options_of
+from roundtable.core.mode.rounds import check_plan
+from roundtable.core.types.chat import Usage
+from roundtable.core.types.plan import VOTE_STAGE, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable.core.base.registry import Registry
+    from roundtable.core.engine.closing import DebateExits, Decider
+    from roundtable.core.engine.journal import Journal
+    from roundtable.core.engine.plan_checks import StepLimiter
     from roundtable.core.errors import QuorumLost
-    from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy, ExitCriterion
+    from roundtable.core.protocols import ComparingMeter, DebateModeStrategy
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.consensus import Measured
     from roundtable.core.types.debate import AnyTurn, DebateContext, ExitResult, RoundRecord
     from roundtable.core.types.events import DurableEvent
-    from roundtable.engine.journal import Journal
-    from roundtable.engine.plan_checks import StepLimiter
-    from roundtable.scoring import Rule
 
 __all__ = ["DebatePolicy", "Frame", "RoundEnd", "SessionPolicy"]
 
@@ -69,6 +67,9 @@ class SessionPolicy(Protocol):
 
     def hooks(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> StoringHooks:
         """Return the hooks that store and publish the turns of a stage."""
+
+    def goal(self, fold: Fold) -> str | None:
+        """Return the goal that the next round starts with; `None` for a debate."""
 
     def frame(self, fold: Fold) -> Frame | None:
         """Return the stage to run before a round is opened, outside the rounds; `None` if there is none."""
@@ -109,25 +110,28 @@ class DebatePolicy:
         mode: Plans the stages.
         meter: Measures each round.
         exits: Checked after each round; without it, the debate ends after the planned rounds.
-        rules: Finds the decision rule; only built-in rules if `None`.
+        decide: Decides each round.
     """
 
     def __init__(
         self,
         mode: DebateModeStrategy,
-        meter: ConsensusMeter,
-        exits: ExitCriterion | None,
-        rules: Registry[Rule] | None,
+        meter: ComparingMeter,
+        exits: DebateExits | None,
+        decide: Decider,
     ) -> None:
         self._mode: DebateModeStrategy = mode
         self._meter = meter
         self._exits = exits
-        self._rules = rules
+        self._decide = decide
         self._measured: tuple[tuple[int, tuple[AnyTurn, ...]], tuple[Measured, Measured | None]] | None = None
 
     def hooks(self, journal: Journal, stage: str, may_call: Callable[[], bool], pace: StepLimiter) -> StoringHooks:
         """Return the hooks that store and publish the turns of a stage."""
         return StoringHooks(journal, stage, may_call, pace)
+
+    def goal(self, fold: Fold) -> None:
+        """Return `None`: only a team has a goal."""
 
     def frame(self, fold: Fold) -> None:
         """Return `None`: a debate consists of its rounds."""
@@ -164,14 +168,13 @@ class DebatePolicy:
             *measured,
             closed,
             assigned=assigned,
-            rules=self._rules,
+            decide=self._decide,
             rounds=rounds,
             vote_options=vote_options_of(self._mode),
         )
         rounds.append(with_measure(current, closing[0]))
-        # Skip a criterion that was already met when the caller extended the debate: it must not end the debate again.
-        exits = self._exits and without_met(guarded(self._exits), rounds[: fold.extended_after])
-        result = exit_after(rounds, exits, fold.progress.total_rounds, ended_by_mode)
+        planned = fold.progress.total_rounds
+        result = exit_after(rounds, self._exits, planned, ended_by_mode, extended_after=fold.extended_after)
         result = result or early_exit(fold, current, closing[0])
         is_complete = result is not None
         if is_complete and (stage := await self._missing_vote(fold, current)) is not None:

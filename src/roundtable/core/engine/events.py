@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import anyio
 
 from roundtable.core.base.eventloop import call_soon, ends_program, running_loop
+from roundtable.core.base.repeats import is_power_of_ten
 from roundtable.core.base.text import error_text
 from roundtable.core.protocols import Notify
-from roundtable.logs import is_power_of_ten
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What a run adds to the plans of its mode: more stages, a thread for third-party modes, limits and pace."""
+"""What a run adds to the plans of its mode: a thread for third-party modes, limits and pace."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from anyio.lowlevel import checkpoint
 from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.errors import ConfigurationError, SessionError
 from roundtable.core.mode.rounds import plan_with
-from roundtable.core.protocols import Facilitated
+from roundtable.core.mode.wrapped import WrappedMode
 from roundtable.core.types.plan import Stage
-from roundtable.modes import WrappedMode, with_baseline, with_judge, with_moderator, with_vote
 
 if TYPE_CHECKING:
-    from roundtable.core.base.registry import Registry
+    from roundtable.core.engine.patience import Patience
     from roundtable.core.protocols import DebateModeStrategy
     from roundtable.core.types.budget import Budget
-    from roundtable.core.types.debate import DebateConfig, DebateContext
+    from roundtable.core.types.debate import DebateContext
     from roundtable.core.types.plan import Plan
-    from roundtable.engine.patience import Patience
-    from roundtable.scoring import Rule
 
-__all__ = ["BoundedMode", "RunLimits", "StepLimiter", "plan_isolated", "same_stage", "whole_mode"]
+__all__ = ["BoundedMode", "RunLimits", "StepLimiter", "plan_isolated", "same_stage"]
 
 STEPS: Final = 8
 """Steps of debates in one pass of the event loop; one step takes about a millisecond."""
@@ -79,30 +76,6 @@ class StepLimiter:
         """Wait for a free step in a pass of the loop; the next pass frees it again."""
         async with self._semaphores.get():
             await checkpoint()
-
-
-def whole_mode(
-    mode: DebateModeStrategy, config: DebateConfig, rules: Registry[Rule] | None = None
-) -> DebateModeStrategy:
-    """Return a mode with the additional stages of a debate: facilitator, private round, judges, vote, moderator.
-
-    Args:
-        mode: The mode.
-        config: Configuration of the debate.
-        rules: Registry to look up the decision rule, which determines the question of a vote; `None` for the built-in
-            rules.
-    """
-    facilitator, judges = config.seats.get("facilitator", ()), config.seats.get("judge", ())
-    if facilitator and isinstance(mode, Facilitated):
-        mode = mode.with_facilitator(facilitator[0])
-    if config.baseline:
-        mode = with_baseline(mode)
-    if config.vote:
-        mode = with_vote(mode, config.decide, every=config.vote == "every", rules=rules)
-    if judges:
-        mode = with_judge(mode, judges)
-    moderators = config.seats.get("moderator", ())
-    return with_moderator(mode, moderators[0]) if moderators else mode
 
 
 async def plan_isolated(mode: DebateModeStrategy, view: DebateContext) -> Plan:

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import anyio
 
 from roundtable.core.base.text import error_text
+from roundtable.core.engine.lease import LeaseKeeper
 from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict
 from roundtable.core.stages import error_from_info, error_info, is_fault
 from roundtable.core.types.chat import Usage
 from roundtable.core.types.events import SynthesisComplete
-from roundtable.engine.lease import LeaseKeeper
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from roundtable.agents.synthesis import Synthesized
+    from roundtable.core.engine.journal import Journal
     from roundtable.core.protocols import Clock
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.consensus import SynthesisResult
     from roundtable.core.types.debate import DebateContext
-    from roundtable.engine.journal import Journal
 
-__all__ = ["Writer", "cancelled_synthesis", "stored_synthesis", "synthesis_event", "synthesize_stored"]
+__all__ = ["Synthesized", "Writer", "cancelled_synthesis", "stored_synthesis", "synthesis_event", "synthesize_stored"]
+
+
+class Synthesized(NamedTuple):
+    """A synthesis, and the usage of its calls."""
+
+    synthesis: SynthesisResult
+    usage: Usage
 
 
 class Writer(Protocol):
-    """Writes the synthesis of a debate, such as `roundtable.agents.synthesis.Synthesizer`."""
+    """Writes the synthesis of a debate, such as `roundtable.agents.Synthesizer`."""
 
     @property
     def id(self) -> str:

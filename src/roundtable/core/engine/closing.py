@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from roundtable.analysis import AnalyzerChain, ConsensusAnalyzer, NamedMeter, decide_record, independent_agreement
 from roundtable.core.base.words import counted, listing
 from roundtable.core.errors import QuorumLost, RoundtableError
 from roundtable.core.stages import error_from_info, error_info
 from roundtable.core.types.debate import ExitResult
 from roundtable.core.types.events import ConsensusMeasured, DebateComplete, DebateError, DebateExit, RoundComplete
 from roundtable.core.types.plan import BASELINE_STAGE, CHAIR_STAGE, JUDGE_STAGE, MODERATOR_STAGE, VOTE_STAGE
-from roundtable.exits import failed_criteria
 from roundtable.scoring.camps import answers_by_turn
 from roundtable.scoring.numbers import exact
 
@@ -20,19 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from roundtable.core.base.registry import Registry
     from roundtable.core.errors import RoundtableError
-    from roundtable.core.protocols import ConsensusMeter, ExitCriterion
+    from roundtable.core.protocols import ComparingMeter
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.answers import AgentResponse
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.chat import Usage
-    from roundtable.core.types.consensus import Measured
-    from roundtable.core.types.debate import AnyTurn, FailedTurn, RoundRecord, SessionRecord, SessionStatus
+    from roundtable.core.types.consensus import AnyConsensus, Decision, Measured
+    from roundtable.core.types.debate import (
+        AnyTurn,
+        DebateConfig,
+        FailedTurn,
+        RoundRecord,
+        SessionRecord,
+        SessionStatus,
+    )
     from roundtable.core.types.plan import Stage
-    from roundtable.scoring import Rule
 
 __all__ = [
+    "DebateExits",
+    "Decider",
     "broken_events",
     "check_round_quorum",
     "check_stage_quorum",
@@ -42,6 +47,7 @@ __all__ = [
     "error_event",
     "exit_after",
     "exit_event",
+    "independent_agreement",
     "independent_answers",
     "last_events",
     "leaving_events",
@@ -50,6 +56,49 @@ __all__ = [
     "with_measure",
     "without_votes",
 ]
+
+
+class Decider(Protocol):
+    """Decides a round by its judges or by the rule of the debate; it raises nothing."""
+
+    def __call__(
+        self,
+        record: RoundRecord,
+        consensus: AnyConsensus | None,
+        config: DebateConfig,
+        /,
+        *,
+        before: Sequence[RoundRecord],
+        vote_options: Sequence[str],
+    ) -> Decision:
+        """Return the decision of a round.
+
+        Args:
+            record: The round.
+            consensus: Its agreement.
+            config: Configuration of the debate.
+            before: The earlier rounds.
+            vote_options: Options of the mode's own vote in a debate without options.
+        """
+
+
+class DebateExits(Protocol):
+    """The exit criteria of a debate; they raise nothing."""
+
+    def check(self, rounds: Sequence[RoundRecord], extended_after: int, /) -> ExitResult | None:
+        """Check the complete rounds.
+
+        Args:
+            rounds: The rounds; at least one.
+            extended_after: Number of rounds before the caller extended the debate. A criterion that already held then
+                doesn't end the debate again.
+
+        Returns:
+            The result; `None` if no criterion is left.
+        """
+
+    def failed_in(self, result: ExitResult, /) -> tuple[str, ...]:
+        """List the criteria that raised an error, each with its cause."""
 
 
 def last_events(
@@ -179,7 +228,7 @@ def _quorum_error(turns: Sequence[AnyTurn], answered: int, agent_count: int, quo
 
 
 async def measure_round(
-    meter: ConsensusMeter,
+    meter: ComparingMeter,
     record: RoundRecord,
     session: SessionRecord,
     before: Sequence[RoundRecord] = (),
@@ -188,21 +237,15 @@ async def measure_round(
 ) -> tuple[Measured, Measured | None]:
     """Measure the agreement of a round and, if it has independent answers, the agreement of those.
 
-    If a meter of the caller fails, the basic formula measures instead, and the measurement names the cause.
-
     Args:
-        meter: Measures the agreement.
+        meter: Measures the agreement; what it raises is not caught.
         record: The round.
         session: The session.
         before: The earlier rounds; answers of this round may refer to their answers.
         groupthink: Whether to look for signs of groupthink.
     """
-    if isinstance(meter, AnalyzerChain):
-        chain = meter
-    else:
-        chain = AnalyzerChain([NamedMeter("analyzer", meter)], fallback=ConsensusAnalyzer())
     measure = partial(
-        chain.measure,
+        meter.measure,
         topic=session.config.topic,
         session_id=session.id,
         groupthink=groupthink,
@@ -252,6 +295,30 @@ def _independent_turns(record: RoundRecord) -> list[AnyTurn]:
     return first if all(turn.outcome == "answered" and turn.independent for turn in first) else private
 
 
+def independent_agreement(
+    turns: Sequence[AnyTurn], consensus: AnyConsensus, *, assigned: bool
+) -> tuple[float | None, str | None]:
+    """Return the agreement of independent answers, or the reason why there is no such agreement.
+
+    Args:
+        turns: All turns of the first round.
+        consensus: The consensus of the positions of that round.
+        assigned: Whether the mode assigned a side to each agent.
+    """
+    positions = [
+        turn
+        for turn in turns
+        if turn.outcome == "answered" and turn.answer.kind == "position" and turn.stage != CHAIR_STAGE
+    ]
+    if assigned:
+        return None, "the mode assigned stances, so no answer was independent"
+    if len(positions) - len(consensus.abstained) < 2:
+        return None, "fewer than two agents answered in the first round"
+    if not all(turn.independent for turn in positions):
+        return None, "agents of the first round had seen answers of others"
+    return consensus.agreement_level, None
+
+
 def early_exit(fold: Fold, record: RoundRecord, measured: ConsensusMeasured) -> ExitResult | None:
     """Return the exit that skips the remaining rounds, if the independent answers agree enough; else `None`."""
     threshold, level = fold.record.config.skip_rounds_when, measured.independent_agreement
@@ -290,13 +357,22 @@ def closing_events(
     now: datetime,
     *,
     assigned: bool,
-    rules: Registry[Rule] | None = None,
+    decide: Decider,
     rounds: Sequence[RoundRecord] = (),
     vote_options: Sequence[str] = (),
 ) -> tuple[ConsensusMeasured, RoundComplete]:
-    """Return the events that close a round; `rounds` are the rounds before it.
+    """Return the events that close a round.
 
-    The `vote_options` are those of the mode's own vote in a debate without options.
+    Args:
+        fold: The session.
+        record: The round.
+        measured: Its agreement.
+        before: The agreement of its independent answers, if it has any.
+        now: Time of the events.
+        assigned: Whether the mode assigned a side to each agent.
+        decide: Decides the round.
+        rounds: The rounds before it.
+        vote_options: Options of the mode's own vote in a debate without options.
     """
     consensus = measured.consensus
     if assigned:
@@ -314,7 +390,7 @@ def closing_events(
             timestamp=now,
             round=record.number,
             consensus=consensus,
-            decision=decide_record(record, consensus, fold.record.config, rules, rounds, vote_options=vote_options),
+            decision=decide(record, consensus, fold.record.config, before=rounds, vote_options=vote_options),
             independent_agreement=independent[0],
             independent_agreement_reason=independent[1],
             baseline=None if before is None else before.consensus,
@@ -345,19 +421,31 @@ def without_votes(record: RoundRecord) -> tuple[AnyTurn, ...]:
 
 
 def exit_after(
-    rounds: Sequence[RoundRecord], exits: ExitCriterion | None, planned: int, ended_by_mode: str | None
+    rounds: Sequence[RoundRecord],
+    exits: DebateExits | None,
+    planned: int,
+    ended_by_mode: str | None,
+    *,
+    extended_after: int = 0,
 ) -> ExitResult | None:
     """Return why the debate ends after these complete rounds; `None` if it continues.
 
-    Without `exits`, the debate ends after the planned rounds. The result names exit criteria that raised an error.
+    The result names exit criteria that raised an error.
+
+    Args:
+        rounds: The complete rounds.
+        exits: The exit criteria; without them, the debate ends after the planned rounds.
+        planned: Number of planned rounds.
+        ended_by_mode: Why the mode ended the debate, if it did.
+        extended_after: Number of rounds before the caller extended the debate.
     """
     if ended_by_mode is not None:
         return ExitResult(should_exit=True, reason=ended_by_mode, details="the mode has nothing more to ask")
-    result = None if exits is None else exits.check(rounds)
+    result = None if exits is None else exits.check(rounds, extended_after)
     if result is not None and result.should_exit:
         return result
     if len(rounds) >= planned:
-        broken = () if result is None else failed_criteria(result.figures)
+        broken = () if exits is None or result is None else exits.failed_in(result)
         details = (
             f"{len(rounds)} of {counted(planned, 'planned round was', 'planned rounds were')} held",
             *(f"broken exit {name}" for name in broken),

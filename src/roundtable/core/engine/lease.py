@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
     from tenacity import RetryCallState
 
+    from roundtable.core.engine.journal import Journal
+    from roundtable.core.engine.plan_checks import RunLimits
     from roundtable.core.protocols import Storage
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.events import Control
     from roundtable.core.types.storage import Lease, Owner
-    from roundtable.engine.journal import Journal
-    from roundtable.engine.plan_checks import RunLimits
-    from roundtable.engine.sessions import SessionManager
 
 __all__ = ["LeaseKeeper", "release", "take_lease", "wrap_error"]
 
@@ -37,24 +36,27 @@ _CONTROL_INTERVAL_S = 0.25
 
 
 async def take_lease(
-    sessions: SessionManager,
+    storage: Storage,
     session_id: str,
     owner: Owner,
     limits: RunLimits,
     on_wait: Callable[[Wait], Awaitable[None]],
+    *,
+    tenant: str,
 ) -> Lease:
     """Take the lease; if another owner has it, wait for it to expire for as long as the limits allow.
 
     The wait ends early when the other owner renews the lease, which shows that its process is alive.
 
     Args:
-        sessions: The sessions.
+        storage: Storage of the session.
         session_id: The session.
         owner: The new owner.
         limits: How long to wait.
         on_wait: Gets a wait of more than a second when it begins.
+        tenant: Tenant of the session.
     """
-    take = partial(sessions.storage.lease, session_id, owner, limits.lease_ttl_s, tenant=sessions.tenant)
+    take = partial(storage.lease, session_id, owner, limits.lease_ttl_s, tenant=tenant)
     if limits.wait_s <= 0:
         return await take()
     # Imported only when used: tenacity imports TLS and, if it is installed, tornado.
