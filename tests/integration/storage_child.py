@@ -11,7 +11,7 @@ import anyio
 
 from roundtable import Roundtable
 from roundtable.core.base.owner import current_owner
-from roundtable.engine import lease as engine_lease
+from roundtable.core.engine import lease as engine_lease
 from roundtable.errors import SessionError, StaleSequence
 from roundtable.providers import Delay
 from roundtable.storage import PostgresStorage, SQLiteStorage

@@ -13,7 +13,7 @@ from integration.engine_kit import CountingModel, CourtMode, eventually, table_o
 from integration.server_kit import client_of
 
 from roundtable.api import debates, estimate
-from roundtable.engine import plan_checks
+from roundtable.core.engine import plan_checks
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode, WrappedMode, with_baseline
 from roundtable.types import DebateContext, Plan
