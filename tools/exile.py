@@ -80,6 +80,17 @@ def _rule(name: str, file: str, rules: str) -> Exile:
     return Exile("rules", name, (f"scoring/rules/{file}.py",), body)
 
 
+def _provider(name: str, dialect: str) -> Exile:
+    body = f"""
+        from dataclasses import replace
+        from roundtable.providers import BUILTIN_SPECS, HttpProvider
+        from {PACKAGE}.{name} import {dialect}
+        declared = BUILTIN_SPECS["{name}"]
+        registrar.add("{{new}}", HttpProvider(replace(declared, name="{{new}}", dialect={dialect}("{{new}}"))))
+    """
+    return Exile("providers", name, (f"providers/{name}.py",), body)
+
+
 EXILES = (
     _mode("expert-panel", "expert_panel", "ExpertPanelMode"),
     _mode("oxford", "oxford", "OxfordMode"),
@@ -93,6 +104,20 @@ EXILES = (
         f"""
         from {PACKAGE}.criteria import ModeratorEnds
         registrar.add("{{new}}", ModeratorEnds.from_spec, summary="Ends when a moderator decides to end it.")
+    """,
+    ),
+    Exile(
+        "analyzers",
+        "ai",
+        ("analysis/ai.py",),
+        f"""
+        from roundtable.analysis import AnalyzerChain, DebateAnalyzerFactory, NamedMeter
+        from {PACKAGE}.ai import AIConsensusAnalyzer
+        def make(setup):
+            models, why_none = setup.readers()
+            return AnalyzerChain([NamedMeter("{{new}}", AIConsensusAnalyzer(models, why_none=why_none))])
+        summary = "By a model that reads the answers of each round."
+        registrar.add("{{new}}", DebateAnalyzerFactory(make), summary=summary)
     """,
     ),
     Exile(
@@ -123,18 +148,8 @@ EXILES = (
         registrar.add("{{new}}", open_sqlite, summary="Stored in one file.")
     """,
     ),
-    Exile(
-        "providers",
-        "perplexity",
-        ("providers/perplexity.py",),
-        f"""
-        from dataclasses import replace
-        from roundtable.providers import BUILTIN_SPECS, HttpProvider
-        from {PACKAGE}.perplexity import PerplexitySonar
-        declared = BUILTIN_SPECS["perplexity"]
-        registrar.add("{{new}}", HttpProvider(replace(declared, name="{{new}}", dialect=PerplexitySonar("{{new}}"))))
-    """,
-    ),
+    _provider("perplexity", "PerplexitySonar"),
+    _provider("anthropic", "AnthropicMessages"),
 )
 
 

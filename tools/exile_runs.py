@@ -39,6 +39,28 @@ OWN = frozenset({"seq", "sessionId", "timestamp", "previousHash", "hash", "durat
 """Fields of events that differ between any two debates."""
 
 
+ANSWER = json.dumps({"position": "Tea", "reasoning": "It keeps [1].", "confidence": 0.8})
+WHOLE: dict[str, JsonValue] = {
+    "perplexity": {
+        "id": "r",
+        "model": "sonar-pro",
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        "choices": [{"message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}],
+        "search_results": [{"title": "Why tea", "url": "https://tea.example/why"}],
+    },
+    "anthropic": {
+        "id": "r",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": ANSWER}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    },
+}
+"""A whole response of each provider."""
+
+
 def leave_out(kind: str, name: str) -> None:
     """Make the library forget to register one built-in."""
     add = Registrar.add
@@ -229,6 +251,18 @@ def run_exit(name: str) -> None:
             seats.debate("Tea or coffee?", exit_when=f"{name}(no_such=1)")
 
 
+def run_analyzer(name: str) -> None:
+    """Measure with an analyzer, and with none of its models at hand."""
+    reading = {"agreementLevel": 0.4, "clusters": [{"theme": "Tea", "agentIds": ["A1", "A2"]}]}
+    seats = {"analyzer": [ScriptedModel(lambda _: json.dumps(reading), model=f"reader-{at}") for at in "xy"]}
+    with Roundtable(agents(), analyzer=name, storage="memory://", seats=seats) as table_:
+        first = show_debate(table_, rounds=2)
+        show("read again", json.dumps(masked(json.loads(table_.reread(first).to_json())), indent=1))
+    with Roundtable(agents(), analyzer=name, storage="memory://") as table_:
+        show_debate(table_, rounds=1, options=list(OPTIONS))
+    show("help", command("run", "--help"))
+
+
 def run_search(name: str) -> None:
     """Use a search service."""
     page = {"title": "Tea", "url": "https://tea.example/", "description": "Tea keeps.", "page_age": "2026-01-02"}
@@ -280,17 +314,12 @@ def run_storage(name: str) -> None:
 
 def run_provider(name: str) -> None:
     """Use a provider of models."""
-    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    of = next(known for known in WHOLE if known[:-1] == name[:-1])
 
     def answer(_: Seen) -> WireReply:
-        whole = {"id": "r", "model": "sonar-pro", "usage": usage}
-        content = json.dumps({"position": "Tea", "reasoning": "It keeps [1].", "confidence": 0.8})
-        whole["choices"] = [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]
-        whole["search_results"] = [{"title": "Why tea", "url": "https://tea.example/why"}]
-        return http_reply(json.dumps(whole).encode())
+        return http_reply(json.dumps(WHOLE[of]).encode())
 
-    variable = f"{name.upper()}_API_KEY"
-    for key in {variable, "PERPLEXITY_API_KEY"}:
+    for key in {f"{name.upper()}_API_KEY", f"{of.upper()}_API_KEY"}:
         os.environ[key] = "key-for-tests-1"
     show("listed", rows_with(name, command("agents")))
     show("doctor", rows_with(name, command("doctor")))
@@ -307,6 +336,7 @@ RUNS: dict[str, Callable[[str], None]] = {
     "modes": run_mode,
     "rules": run_rule,
     "exits": run_exit,
+    "analyzers": run_analyzer,
     "search_providers": run_search,
     "exporters": run_exporter,
     "storages": run_storage,

@@ -190,7 +190,9 @@ def exports(root: Path) -> Iterator[str]:
             if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
                 continue
             home = root.joinpath("src", *node.module.split(".")).with_suffix(".py")
-            missing = sorted({alias.name for alias in node.names} - given[home] - {"*", "__all__"}) if home in given else []
+            missing = (
+                sorted({alias.name for alias in node.names} - given[home] - {"*", "__all__"}) if home in given else []
+            )
             for name in missing:
                 yield f"{path.relative_to(root)}:{node.lineno}: {node.module} does not list {name} in its __all__"
 

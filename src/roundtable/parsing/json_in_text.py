@@ -169,6 +169,13 @@ def find_document(text: str, wanted: Callable[[JsonObject], bool]) -> Document |
     Args:
         text: The model's text, which may have code fences and prose around the object.
         wanted: Checks whether an object has the required members.
+
+    Example:
+        >>> text = 'I first thought {"level": 1}, but it is {"level": 2,}'
+        >>> find_document(text, lambda fields: "level" in fields).fields
+        {'level': 1}
+        >>> find_document("no object", bool) is None
+        True
     """
     text = well_formed(text[:MAX_CHARS])
     start = answer_start(text)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Trajectory,
         Verdict,
     )
-    from roundtable.scoring.camps import Camp, Camps, OpenAnswer, PairVerdict, Said, find_camps
+    from roundtable.scoring.camps import Camp, Camps, OpenAnswer, PairVerdict, Said, SameOrDifferent, find_camps
     from roundtable.scoring.decision import TieRule, decide
     from roundtable.scoring.electorate import Electorate, InvalidBallot, KeyOf, Profile, Reading, Roll, Vote
     from roundtable.scoring.motions import Motions, MotionVote, count_vote, find_motions
@@ -90,6 +90,7 @@ __all__ = [
     "Roll",
     "Rule",
     "Said",
+    "SameOrDifferent",
     "ScoreMeaning",
     "Scores",
     "TieRule",
@@ -130,6 +131,7 @@ _HOMES = {
     "OpenAnswer": "camps",
     "PairVerdict": "camps",
     "Said": "camps",
+    "SameOrDifferent": "camps",
     "find_camps": "camps",
     "ABSTAIN": "open_answers",
     "open_key": "open_answers",
