@@ -203,7 +203,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.providers import ProviderInfo
     from roundtable.core.types.storage import (
         Lease,
-        Owner,
+        LeaseOwner,
         QueueDatabase,
         SearchHit,
         SearchQuery,
@@ -311,6 +311,7 @@ __all__ = [
     "JsonObject",
     "JsonValue",
     "Lease",
+    "LeaseOwner",
     "LiveEvent",
     "Measured",
     "Message",
@@ -328,7 +329,6 @@ __all__ = [
     "Nuances",
     "OpenApproval",
     "OutputSchema",
-    "Owner",
     "PairReading",
     "Persona",
     "Perspective",
@@ -449,7 +449,7 @@ _NAMES = {
         "MetadataLayer RoundtableResponse RoundtableStatus VerificationHint"
     ),
     "plan": "ContextPolicy EndDebate EndRound Note Plan Stage ToolPolicy TurnSpec Visible",
-    "storage": "Lease Owner QueueDatabase SearchHit SearchQuery SessionFilter SessionSummary",
+    "storage": "Lease LeaseOwner QueueDatabase SearchHit SearchQuery SessionFilter SessionSummary",
     "teams": "AgentResult ChatMessage Team TeamMember TeamOutcome",
 }
 

@@ -30,8 +30,8 @@ from roundtable.types import (
     EndRound,
     Event,
     Lease,
+    LeaseOwner,
     ModelProfile,
-    Owner,
     Plan,
     SessionFilter,
     SessionRecord,
@@ -326,7 +326,7 @@ class FailingStorage:
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         return await self.inner.list(filter)
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         return await self.inner.lease(session_id, owner, ttl_s, tenant=tenant)
 
     async def delete(self, session_id: str, *, tenant: str = "default") -> None:

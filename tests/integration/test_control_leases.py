@@ -25,7 +25,7 @@ from roundtable.engine import DebateEngine, RunLimits, SessionManager
 from roundtable.errors import LeaseLost, RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
 from roundtable.storage import MemoryStorage, SQLiteStorage, current_owner
 from roundtable.testing import Delay, ManualClock, scripted_agents
-from roundtable.types import AgentResponse, ChatRequest, DurableEvent, Lease, Owner, SessionRecord
+from roundtable.types import AgentResponse, ChatRequest, DurableEvent, Lease, LeaseOwner, SessionRecord
 
 pytestmark = [pytest.mark.both_loops, pytest.mark.slow]
 
@@ -87,7 +87,7 @@ async def test_an_owner_that_lost_its_lease_writes_nothing_more() -> None:
     class NeverRenewed(FailingStorage):
         stalled = False
 
-        async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+        async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
             if self.stalled:
                 raise StorageError("the network is gone")
             return await super().lease(session_id, owner, ttl_s, tenant=tenant)
@@ -131,7 +131,7 @@ async def test_an_owner_that_lost_its_lease_writes_nothing_more() -> None:
 
 async def test_a_request_for_the_lease_that_is_cancelled_leaves_no_lease_behind() -> None:
     class SlowLease(FailingStorage):
-        async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+        async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
             given = await super().lease(session_id, owner, ttl_s, tenant=tenant)
             if ttl_s:
                 await anyio.sleep(30)
@@ -166,7 +166,7 @@ class Odd(FailingStorage):
         self.broken = False
         self.raised = 0
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         if self.broken and self._leasing and ttl_s:
             self.raised += 1
             raise self._error

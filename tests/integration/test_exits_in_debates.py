@@ -85,7 +85,7 @@ APART, TWO_OF_THEM = ("5 g", "6 g", "7 g"), ("5 g", "5 g", "7 g")
             id="stable",
         ),
         pytest.param(
-            rt.LeaderUnassailable() & rt.MinRounds(2),
+            rt.LeadIsDecisive() & rt.MinRounds(2),
             script(SPLIT, TWO),
             3,
             "unassailable",

@@ -31,7 +31,7 @@ from roundtable.testing import scripted_agents
 from roundtable.testing.servers import LoopbackServer, Seen, WireReply, chat_reply
 
 pytest.importorskip("dbos")
-from roundtable.fleet.worker import equal_part
+from roundtable.fleet.worker import fair_share
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
 HEARTBEAT_S = 4.0
@@ -173,7 +173,7 @@ class TestJoining:
 @given(st.integers(1, 40), st.integers(0, 200))
 def test_the_parts_of_all_workers_are_about_equal_and_add_up(workers: int, more: int) -> None:
     most = workers + more
-    parts = [equal_part(most, number, workers) for number in range(workers)]
+    parts = [fair_share(most, number, workers) for number in range(workers)]
     assert sum(parts) == most
     assert max(parts) - min(parts) <= 1
 

@@ -287,7 +287,7 @@ async def test_camps_whose_names_look_alike_stay_apart_in_the_vote(one: str, oth
 
 @pytest.mark.parametrize(
     "exit_when",
-    [rt.AllConfident(0.5), rt.LeaderUnassailable(), rt.ConsensusReached(0.9)],
+    [rt.AllConfident(0.5), rt.LeadIsDecisive(), rt.ConsensusReached(0.9)],
     ids=lambda criterion: criterion.kind,
 )
 async def test_one_answer_among_abstentions_ends_no_debate(exit_when: Any) -> None:

@@ -24,7 +24,7 @@ from roundtable.server.pages import routers
 from roundtable.server.pages.logins import FREE, LoginThrottle
 from roundtable.storage import MemoryStorage
 from roundtable.testing import ScriptedModel, scripted_agents
-from roundtable.types import DebateConfig, DebateStart, Owner, SessionRecord
+from roundtable.types import DebateConfig, DebateStart, LeaseOwner, SessionRecord
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
 
@@ -729,7 +729,7 @@ async def test_a_session_whose_process_died_says_so_and_can_be_resumed() -> None
     begun = DebateStart(
         session_id=record.id, timestamp=now, topic=config.topic, mode=config.mode, agents=config.agents, rounds=1
     )
-    dead = Owner(
+    dead = LeaseOwner(
         name="gone", host=sessions.owner().host, boot_id=sessions.owner().boot_id, pid=2**22, process_start="1"
     )
     lease = await storage.lease(record.id, dead, 60, tenant="ann")

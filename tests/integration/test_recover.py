@@ -18,7 +18,7 @@ from roundtable.providers import Delay, ScriptedModel
 from roundtable.storage import MemoryStorage, SQLiteStorage
 from roundtable.testing import scripted_agents
 from roundtable.testing.storage_samples import owner_elsewhere, record
-from roundtable.types import ChatRequest, ChatResponse, Control, DebateStart, Owner, utc_now
+from roundtable.types import ChatRequest, ChatResponse, Control, DebateStart, LeaseOwner, utc_now
 
 pytestmark = [pytest.mark.both_loops, pytest.mark.slow]
 
@@ -209,7 +209,7 @@ async def test_a_storage_that_fails_during_the_wait_is_a_typed_error_and_ends_no
     class Failing(MemoryStorage):
         lookups = 0
 
-        async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+        async def holder(self, session_id: str, *, tenant: str = "default") -> LeaseOwner | None:
             self.lookups += session_id == "elsewhere"
             if self.lookups > 1:
                 raise StorageError("away")

@@ -19,7 +19,7 @@ from roundtable.server.logs import SharedLogs
 from roundtable.server.state import Reader
 from roundtable.server.streams import event_stream, full_event
 from roundtable.storage import MemoryStorage
-from roundtable.types import DebateConfig, DebateStart, Owner, SessionRecord, utc_now
+from roundtable.types import DebateConfig, DebateStart, LeaseOwner, SessionRecord, utc_now
 
 if TYPE_CHECKING:
     from roundtable import Roundtable
@@ -128,7 +128,9 @@ async def test_a_session_that_was_deleted_and_made_again_is_read_anew() -> None:
         logs, user = logs_of(table)
         for topic in ("Tea?", "Milk?"):
             await storage.create(record_of("s"))
-            lease = await storage.lease("s", Owner(name="test", host="here", boot_id="1", pid=1, process_start="1"), 60)
+            lease = await storage.lease(
+                "s", LeaseOwner(name="test", host="here", boot_id="1", pid=1, process_start="1"), 60
+            )
             await storage.append("s", 0, lease.token, [start_of("s", topic)])
             (event,) = await logs.read(user, "s")
             assert isinstance(event, DebateStart)

@@ -20,7 +20,7 @@ from roundtable.providers.scripted import Reply
 from roundtable.record import Fold
 from roundtable.results.debate_result import DebateResult
 from roundtable.storage import MemoryStorage
-from roundtable.types import AgentResponse, ChatRequest, DebateExit, Lease, Owner, SessionFilter
+from roundtable.types import AgentResponse, ChatRequest, DebateExit, Lease, LeaseOwner, SessionFilter
 
 NAMES = ("ada", "bo", "cy")
 MOST_ROUNDS = 8
@@ -43,7 +43,7 @@ class Time:
 class Dying(FailingStorage):
     """A storage of a process that dies: after so many writes nothing gets through any more, not even a last word."""
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         if self.left is not None and self.left <= 0:
             raise StorageError("dead")
         return await super().lease(session_id, owner, ttl_s, tenant=tenant)

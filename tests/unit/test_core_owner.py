@@ -11,12 +11,12 @@ import pytest
 
 from roundtable.core.base import owner as owners
 from roundtable.core.base.owner import current_owner, is_provably_dead
-from roundtable.types import Owner
+from roundtable.types import LeaseOwner
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's process table")
 
 
-def me(**changes: object) -> Owner:
+def me(**changes: object) -> LeaseOwner:
     return current_owner().model_copy(update=changes)
 
 

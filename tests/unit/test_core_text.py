@@ -23,7 +23,7 @@ from roundtable.scoring import Rule
 from roundtable.storage import MemoryStorage
 from roundtable.tools import tool
 from roundtable.tools.toolkit import call_tool
-from roundtable.types import AgentConfig, ChatRequest, ErrorInfo, ExitResult, Lease, Owner
+from roundtable.types import AgentConfig, ChatRequest, ErrorInfo, ExitResult, Lease, LeaseOwner
 
 UNTOLD = "(it cannot be shown: LookupError)"
 
@@ -104,7 +104,7 @@ async def test_a_debate_whose_storage_raises_it_ends_with_an_error_of_ours(fault
 
 async def test_a_lease_that_cannot_be_given_up_for_it_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(MemoryStorage):
-        async def lease(self, session_id: str, owner: Owner, ttl: float, *, tenant: str = "default") -> Lease:
+        async def lease(self, session_id: str, owner: LeaseOwner, ttl: float, *, tenant: str = "default") -> Lease:
             return await super().lease(session_id, owner, ttl, tenant=tenant) if ttl else mute()
 
     agents = seated(CountingModel(by_round), "ada")

@@ -12,7 +12,7 @@ from roundtable.core.engine.journal import Journal
 from roundtable.errors import StorageError
 from roundtable.record import Fold
 from roundtable.storage import MemoryStorage
-from roundtable.types import AgentConfig, DebateConfig, DurableEvent, LiveEvent, Owner, RoundStart, SessionRecord
+from roundtable.types import AgentConfig, DebateConfig, DurableEvent, LeaseOwner, LiveEvent, RoundStart, SessionRecord
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 
@@ -58,7 +58,9 @@ class Log:
         record = SessionRecord(id="s1", config=config, agents=(AgentConfig(id="ada", name="Ada", provider="scripted"),))
         storage, published = SlowStorage(), list[DurableEvent | LiveEvent]()
         await storage.create(record)
-        lease = await storage.lease("s1", Owner(name="test", host="here", boot_id="1", pid=1, process_start="1"), 60)
+        lease = await storage.lease(
+            "s1", LeaseOwner(name="test", host="here", boot_id="1", pid=1, process_start="1"), 60
+        )
         return cls(storage, Journal(storage, Fold(record), lease, published.append, SystemClock()), published)
 
     def round(self, number: int) -> RoundStart:

@@ -268,7 +268,7 @@ def test_a_class_without_its_fields_cannot_be_joined() -> None:
     [
         ({"kind": "stop_requested", "role": 1}, "role of StopRequested must be a text that is not empty, not 1"),
         ({"kind": "stop_requested", "word": None}, "word of StopRequested must be a text that is not empty, not None"),
-        ({"kind": "unassailable", "votesOnce": "false"}, "votes_once of LeaderUnassailable must be True or False"),
+        ({"kind": "unassailable", "votesOnce": "false"}, "votes_once of LeadIsDecisive must be True or False"),
     ],
 )
 def test_a_field_of_a_wrong_type_is_refused(spec: JsonObject, message: str) -> None:

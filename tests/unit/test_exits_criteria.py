@@ -19,7 +19,7 @@ from roundtable.exits import (
     Converged,
     Exit,
     ExitSettings,
-    LeaderUnassailable,
+    LeadIsDecisive,
     MaxRounds,
     MinRounds,
     ModeratorEnds,
@@ -309,7 +309,7 @@ def test_stances_that_agree_are_no_answers_unless_sides_were_assigned() -> None:
         )
         for number in range(1, 5)
     ]
-    for criterion in (Converged(), LeaderUnassailable()):
+    for criterion in (Converged(), LeadIsDecisive()):
         assert not criterion.check(rounds).should_exit, criterion
     assert Stable(patience=1).check(rounds).figures["basis"] == "position"
     unmeasured = record(5, *rounds[-1].responses, level=0.0)
@@ -447,13 +447,13 @@ def test_agreement_counts_only_if_more_than_half_of_those_asked_gave_an_answer()
 def test_who_abstains_now_votes_for_nobody() -> None:
     earlier = [record(number, *(said(name, "yes") for name in "abc")) for number in (1, 2)]
     last = record(3, said("a", "yes"), said("b", "ABSTAIN"), said("c", "ABSTAIN"))
-    found = LeaderUnassailable().check([*earlier, last])
+    found = LeadIsDecisive().check([*earlier, last])
     assert (found.should_exit, found.figures["missing"]) == (False, 2)
 
 
 def test_an_abstention_leads_nothing() -> None:
     rounds = [record(number, said("a", "ABSTAIN"), said("b", "abstain"), said("c", "yes")) for number in (1, 2)]
-    found = LeaderUnassailable().check(rounds)
+    found = LeadIsDecisive().check(rounds)
     assert (found.should_exit, found.figures["leader"], found.figures["missing"]) == (False, "yes", 2)
     for build in (lambda: NoProgress(rounds=0), lambda: NoProgress(gain=2)):
         with pytest.raises(ConfigurationError):
@@ -461,43 +461,43 @@ def test_an_abstention_leads_nothing() -> None:
 
 
 def test_a_leader_is_unassailable_when_nobody_can_overturn_it() -> None:
-    assert LeaderUnassailable().check([]).details == "nobody answered"
-    result = LeaderUnassailable(votes_once=True).check([chosen(1, "xxy")])
+    assert LeadIsDecisive().check([]).details == "nobody answered"
+    result = LeadIsDecisive(votes_once=True).check([chosen(1, "xxy")])
     assert (result.should_exit, result.reason) == (True, "unassailable")
     assert result.figures == {"basis": "choice", "leader": "x", "lead": 1, "missing": 0, "movers": 0}
     assert result.details == "the lead is 1; 0 missing votes and 0 movers can turn 0"
-    assert not LeaderUnassailable().check([chosen(1, "xy")]).should_exit
-    assert not LeaderUnassailable(voters=4, votes_once=True).check([chosen(1, "xxy")]).should_exit
-    assert LeaderUnassailable(voters=4, votes_once=True).check([chosen(1, "xxx")]).should_exit
-    assert not LeaderUnassailable(voters=6, votes_once=True).check([chosen(1, "xxx")]).should_exit
-    assert LeaderUnassailable(voters=2).check([chosen(1, "xxx")]).figures["missing"] == 0
+    assert not LeadIsDecisive().check([chosen(1, "xy")]).should_exit
+    assert not LeadIsDecisive(voters=4, votes_once=True).check([chosen(1, "xxy")]).should_exit
+    assert LeadIsDecisive(voters=4, votes_once=True).check([chosen(1, "xxx")]).should_exit
+    assert not LeadIsDecisive(voters=6, votes_once=True).check([chosen(1, "xxx")]).should_exit
+    assert LeadIsDecisive(voters=2).check([chosen(1, "xxx")]).figures["missing"] == 0
 
 
 def test_who_answered_only_once_may_still_change() -> None:
     rounds = [chosen(1, "ttc"), chosen(2, "ccc"), chosen(3, "ccc")]
-    ends = [LeaderUnassailable().check(rounds[:held]).should_exit for held in (1, 2, 3)]
+    ends = [LeadIsDecisive().check(rounds[:held]).should_exit for held in (1, 2, 3)]
     assert ends == [False, False, True]
-    assert LeaderUnassailable().check(rounds[:1]).figures["movers"] == 3
+    assert LeadIsDecisive().check(rounds[:1]).figures["movers"] == 3
     late = [chosen(1, "xxx"), chosen(2, "xxx"), chosen(3, "xxxy")]
-    assert not LeaderUnassailable().check(late).should_exit
+    assert not LeadIsDecisive().check(late).should_exit
 
 
 def test_agents_who_speak_in_turn_and_agents_who_fail_are_counted() -> None:
     in_turn = [chosen(1, "x"), chosen(2, ".x"), chosen(3, "..x")]
-    assert LeaderUnassailable(voters=5, votes_once=True).check(in_turn).should_exit
-    assert not LeaderUnassailable(voters=5, votes_once=True).check(in_turn[:2]).should_exit
+    assert LeadIsDecisive(voters=5, votes_once=True).check(in_turn).should_exit
+    assert not LeadIsDecisive(voters=5, votes_once=True).check(in_turn[:2]).should_exit
     lost = record(1, said("a", choice="x"), more=(failed("b"),))
-    assert not LeaderUnassailable().check([lost]).should_exit
-    assert LeaderUnassailable().check([lost]).figures["missing"] == 1
+    assert not LeadIsDecisive().check([lost]).should_exit
+    assert LeadIsDecisive().check([lost]).figures["missing"] == 1
 
 
 def test_agents_who_just_moved_may_move_again() -> None:
     moved = [chosen(1, "xxyy"), chosen(2, "xxyx")]
-    assert not LeaderUnassailable().check(moved).should_exit
-    assert LeaderUnassailable().check(moved).figures["movers"] == 1
-    assert LeaderUnassailable().check([*moved, chosen(3, "xxyx")]).should_exit
+    assert not LeadIsDecisive().check(moved).should_exit
+    assert LeadIsDecisive().check(moved).figures["movers"] == 1
+    assert LeadIsDecisive().check([*moved, chosen(3, "xxyx")]).should_exit
     with pytest.raises(ConfigurationError):
-        LeaderUnassailable(voters=0)
+        LeadIsDecisive(voters=0)
 
 
 # ---------------------------------------------------------------- budget and judge
@@ -652,8 +652,8 @@ def test_a_criterion_of_a_plugin_may_need_a_moderator_too() -> None:
         Converged(rounds=3),
         AllConfident(0.8, agreement="0.6"),
         Stable(entropy=0.1, ks="1/3", patience=3),
-        LeaderUnassailable(voters=7),
-        LeaderUnassailable(),
+        LeadIsDecisive(voters=7),
+        LeadIsDecisive(),
         BudgetSpent(max_cost_usd=0.5, max_tokens=10, max_calls=3, max_seconds=60),
         NoProgress(rounds=3, gain=0.05),
         StopRequested(role="chair", word="end"),

@@ -30,10 +30,10 @@ from roundtable.bench.paper import write_paper
 from roundtable.bench.progress import print_progress
 from roundtable.bench.questions import Question, read_questions
 from roundtable.bench.report import (
+    AnswerChanges,
     ArmReport,
     Calibration,
     CategoryReport,
-    Movement,
     PairedReport,
     Price,
     PricePoint,
@@ -57,6 +57,7 @@ from roundtable.bench.study import Study, read_study, run_study
 
 __all__ = [
     "BASELINES",
+    "AnswerChanges",
     "ArmReport",
     "BenchmarkMetrics",
     "BenchmarkRunner",
@@ -78,7 +79,6 @@ __all__ = [
     "Interval",
     "LatencyMetrics",
     "MetricsCollector",
-    "Movement",
     "Moves",
     "PairedReport",
     "Price",

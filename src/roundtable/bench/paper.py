@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from roundtable.bench.report import CategoryReport, Movement, StudyReport
+    from roundtable.bench.report import AnswerChanges, CategoryReport, StudyReport
     from roundtable.bench.study import Study
     from roundtable.core.types.agents import AgentConfig
     from roundtable.core.types.base import JsonObject, JsonValue
@@ -193,7 +193,7 @@ def _tables(report: StudyReport) -> Mapping[str, Sequence[JsonObject]]:
     }
 
 
-def _movement_row(movement: Movement) -> JsonObject:
+def _movement_row(movement: AnswerChanges) -> JsonObject:
     return {
         "mode": movement.mode,
         "debates": movement.debates,

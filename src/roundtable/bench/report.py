@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from roundtable.core.types.base import JsonObject
 
 __all__ = [
+    "AnswerChanges",
     "ArmReport",
     "Calibration",
     "CategoryReport",
-    "Movement",
     "PairedReport",
     "Price",
     "PricePoint",
@@ -195,7 +195,7 @@ class PairedReport(Value):
     many times, 80 % of the repetitions would find it after Holm's correction. `None` without a difference."""
 
 
-class Movement(Moves):
+class AnswerChanges(Moves):
     """How the debates of a mode changed the answers of their agents."""
 
     mode: str
@@ -229,7 +229,7 @@ class CategoryReport(Value):
     """Share of questions answered correctly."""
     interval: Interval
     """Wilson interval of the accuracy, 95 %."""
-    movement: Movement | None
+    movement: AnswerChanges | None
     """How the debates changed the answers of agents; `None` for a baseline."""
 
 
@@ -241,7 +241,7 @@ class StudyReport(Value):
     pairs: tuple[PairedReport, ...]
     """Comparisons of each mode with the single answer and with both baselines at its price, then of each pair of
     modes."""
-    movements: tuple[Movement, ...]
+    movements: tuple[AnswerChanges, ...]
     """How the debates of each mode changed the answers of agents."""
     answers: tuple[StudyAnswer, ...]
     """All answers."""
@@ -497,7 +497,7 @@ def _pair_line(pair: PairedReport) -> str:
     return f"| {pair.mode} | {pair.baseline} | {figures} | {verdict} |"
 
 
-def _movement_line(movement: Movement, worth: Worth) -> str:
+def _movement_line(movement: AnswerChanges, worth: Worth) -> str:
     change = f"{movement.wrong_to_right} answers corrected, {movement.right_to_wrong} made wrong"
     rates = [
         f"{rate:.0%} of {counted(of, noun)} {verb}"
@@ -582,9 +582,9 @@ def _baselines_of(mode: str) -> tuple[str, str]:
     return f"self-consistency as {mode}", f"independent-vote as {mode}"
 
 
-def _movement(mode: str, answers: Sequence[StudyAnswer]) -> Movement:
+def _movement(mode: str, answers: Sequence[StudyAnswer]) -> AnswerChanges:
     moves = sum((answer.moves for answer in answers if answer.moves is not None), Moves())
-    return Movement(mode=mode, debates=len(answers), **dict(moves))
+    return AnswerChanges(mode=mode, debates=len(answers), **dict(moves))
 
 
 def _discordant(new: Sequence[StudyAnswer], old: Sequence[StudyAnswer]) -> tuple[int, int]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.providers import ProviderInfo
     from roundtable.core.types.storage import (
         Lease,
-        Owner,
+        LeaseOwner,
         QueueDatabase,
         SearchHit,
         SearchQuery,
@@ -566,7 +566,7 @@ class Storage(Protocol):
     async def list(self, filter: SessionFilter) -> tuple[SessionSummary, ...]:
         """List sessions, newest first."""
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take or renew the right to append. The same owner keeps its token; `ttl_s=0` releases the lease.
 
         If the current owner's process ran on this host and is provably dead, its lease is taken over at once. Any other
@@ -637,7 +637,7 @@ class HasBackupHint(Protocol):
 class Leases(Protocol):
     """Optional part of a `Storage`: finds out who runs a session, without taking its lease."""
 
-    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+    async def holder(self, session_id: str, *, tenant: str = "default") -> LeaseOwner | None:
         """Return the lease's owner; `None` if there is no lease, it has expired, or its process is provably dead."""
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.attachments import Attachment
     from roundtable.core.types.debate import DebateConfig, ForkOrigin, PluginUse, Session, SessionStatus
     from roundtable.core.types.events import ControlAction, DurableEvent, RunningCalls
-    from roundtable.core.types.storage import Owner, SearchHit, SessionSummary
+    from roundtable.core.types.storage import LeaseOwner, SearchHit, SessionSummary
 
 __all__ = ["ControlSignals", "SessionManager"]
 
@@ -94,7 +94,7 @@ class SessionManager:
 
     Args:
         storage: Where sessions are stored.
-        tenant: Owner of the sessions; this manager never sees sessions of other tenants.
+        tenant: LeaseOwner of the sessions; this manager never sees sessions of other tenants.
         clock: Source of the time.
         signals: Notifies runs of control requests; managers that share this object notify each other's runs.
         on_delete: Called with the id and the tenant of each deleted session.
@@ -415,7 +415,7 @@ class SessionManager:
             return None
         return await self.storage.holder(session_id, tenant=self.tenant) is not None
 
-    def owner(self) -> Owner:
+    def owner(self) -> LeaseOwner:
         """Create a new identity for taking a lease."""
         return _this_process(os.getpid()).model_copy(update={"name": secrets.token_hex(16)})
 
@@ -432,6 +432,6 @@ def _unsupported(storage: object, feature: str, method: str, hint: str | None = 
 
 
 @cache
-def _this_process(_pid: int) -> Owner:
+def _this_process(_pid: int) -> LeaseOwner:
     """Describe this process; cached by the process id, since a forked process is another owner."""
     return current_owner()

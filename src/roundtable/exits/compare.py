@@ -26,7 +26,7 @@ __all__ = [
     "Answers",
     "Basis",
     "Converged",
-    "LeaderUnassailable",
+    "LeadIsDecisive",
     "NoProgress",
     "Stable",
     "answers_of",
@@ -352,7 +352,7 @@ class NoProgress(Exit):
 
 @explains_arguments
 @dataclass(frozen=True, slots=True)
-class LeaderUnassailable(Exit):
+class LeadIsDecisive(Exit):
     """Ends when the leader cannot be overtaken, whatever the remaining votes and changes are; reason `unassailable`.
 
     Each agent's latest answer counts. An agent that gave the same answer twice in a row is expected to keep it. An
@@ -366,7 +366,7 @@ class LeaderUnassailable(Exit):
     Without options, all other answers together count as the next option, since they may say the same in other words.
 
     Example:
-        >>> LeaderUnassailable(voters=5).to_spec()
+        >>> LeadIsDecisive(voters=5).to_spec()
         {'kind': 'unassailable', 'voters': 5, 'votesOnce': False}
     """
 
@@ -384,9 +384,9 @@ class LeaderUnassailable(Exit):
             ConfigurationError: `voters` is below 1, or `votes_once` is not `True` or `False`.
         """
         if self.voters is not None:
-            whole(self.voters, "voters of LeaderUnassailable")
+            whole(self.voters, "voters of LeadIsDecisive")
         if not isinstance(self.votes_once, bool):
-            msg = f"votes_once of LeaderUnassailable must be True or False, not {self.votes_once!r}"
+            msg = f"votes_once of LeadIsDecisive must be True or False, not {self.votes_once!r}"
             raise ConfigurationError(msg)
 
     def check(self, rounds: Sequence[ExitRound]) -> ExitResult:

@@ -20,7 +20,7 @@ from roundtable.core.types.plan import MODERATOR_STAGE
 from roundtable.exits.base import DEEPEST, AllOf, AnyOf, Exit, Load, as_json, not_ended, too_deep, whole
 from roundtable.exits.compare import (
     Converged,
-    LeaderUnassailable,
+    LeadIsDecisive,
     NoProgress,
     Stable,
     answers_of,
@@ -614,7 +614,7 @@ BUILTIN_EXITS: tuple[type[Exit], ...] = (
     Converged,
     AllConfident,
     Stable,
-    LeaderUnassailable,
+    LeadIsDecisive,
     BudgetSpent,
     NoProgress,
     StopRequested,

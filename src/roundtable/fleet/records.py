@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.types.attachments import stored_contents
-from roundtable.core.types.storage import Owner
+from roundtable.core.types.storage import LeaseOwner
 from roundtable.fleet.accounts import JobAccount
 from roundtable.fleet.jobs import Job
 
@@ -113,7 +113,7 @@ class FleetRecords:
         """Return the account of a job."""
         return JobAccount(self._values, f"{self._prefix}/accounts/{job.name}", job.budget, self._tenant)
 
-    async def add_worker(self, owner: Owner, alive_s: float) -> None:
+    async def add_worker(self, owner: LeaseOwner, alive_s: float) -> None:
         """Store a sign of life of a worker, which expires after `alive_s` seconds by the storage's clock."""
         key = f"{self._prefix}/workers/{owner.name}"
         await self._values.put(key, owner.model_dump(mode="json"), ttl_s=alive_s, tenant=self._tenant)
@@ -122,7 +122,7 @@ class FleetRecords:
         """Remove the sign of life of a worker that ended."""
         await self._values.delete(f"{self._prefix}/workers/{worker}", tenant=self._tenant)
 
-    async def workers(self) -> list[Owner]:
+    async def workers(self) -> list[LeaseOwner]:
         """Return the workers that gave a sign of life lately."""
         stored = await self._values.scan(f"{self._prefix}/workers/", tenant=self._tenant)
-        return [Owner.model_validate(value) for _, value in stored]
+        return [LeaseOwner.model_validate(value) for _, value in stored]

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from roundtable.fleet.records import FleetRecords
     from roundtable.results.debate_result import DebateResult
 
-__all__ = ["Worker", "equal_part", "is_working", "polling_interval"]
+__all__ = ["Worker", "fair_share", "is_working", "polling_interval"]
 
 logger: logging.Logger = logging.getLogger("roundtable.fleet")
 
@@ -103,7 +103,7 @@ def polling_interval(durations: Sequence[float], concurrency: int) -> float:
     return min(max(sum(durations) / len(durations) / _POLLS_A_DEBATE, _OFTEN_S), _RARELY_S)
 
 
-def equal_part(most: int, number: int, workers: int) -> int:
+def fair_share(most: int, number: int, workers: int) -> int:
     """Return how many calls a worker may make at the same time; the parts of all workers add up to `most`.
 
     Args:
@@ -112,7 +112,7 @@ def equal_part(most: int, number: int, workers: int) -> int:
         workers: How many workers are alive.
 
     Example:
-        >>> [equal_part(8, number, 3) for number in range(3)]
+        >>> [fair_share(8, number, 3) for number in range(3)]
         [3, 3, 2]
     """
     return max(1, most // workers + (number < most % workers))
@@ -633,7 +633,7 @@ class Worker:
         gateway.share_rates(len(alive))
         gateway.limit_providers(
             {
-                provider: equal_part(most, sorted(alive).index(self.id), len(alive))
+                provider: fair_share(most, sorted(alive).index(self.id), len(alive))
                 for provider, most in self._provider_concurrency.items()
             }
         )

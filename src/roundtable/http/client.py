@@ -277,10 +277,10 @@ class HttpClient:
             from roundtable.http.fast import FastTransport
 
             return FastTransport(self.provider, _tls_context, self._proxy)
-        from roundtable.http.transport import CallersTransport, ShardingTransport
+        from roundtable.http.transport import ShardingTransport, UserClientTransport
 
         if self._client is not None:
-            return CallersTransport(self._client, self.provider)
+            return UserClientTransport(self._client, self.provider)
         return ShardingTransport(self.provider, _tls_context, self._proxy)
 
 

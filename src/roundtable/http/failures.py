@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "broken_connection",
     "connection_error",
-    "forbidden",
+    "forbidden_error",
     "library_errors",
     "no_connection",
     "not_an_address",
@@ -138,7 +138,7 @@ def library_errors(provider: str, address: str) -> Generator[None]:
         raise error from error.__cause__
 
 
-def forbidden(exc: Exception, provider: str, address: str) -> ConfigurationError | None:
+def forbidden_error(exc: Exception, provider: str, address: str) -> ConfigurationError | None:
     """Return the error of a call that was refused because the network is forbidden; `None` for other failures."""
     if _find(exc, NetworkForbidden) is None:
         return None
@@ -161,7 +161,7 @@ def to_library_error(exc: Exception, provider: str, address: str) -> RoundtableE
     """
     import httpx
 
-    if (error := forbidden(exc, provider, address)) is not None:
+    if (error := forbidden_error(exc, provider, address)) is not None:
         return error
     match exc:
         case httpx.TimeoutException():

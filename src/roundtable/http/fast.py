@@ -15,7 +15,7 @@ from roundtable.core.errors import RoundtableError
 from roundtable.http.failures import (
     broken_connection,
     connection_error,
-    forbidden,
+    forbidden_error,
     no_connection,
     not_an_address,
     refused_by_proxy,
@@ -175,7 +175,7 @@ def _library_errors(provider: str, address: str) -> Generator[None]:
 
 
 def _to_library_error(exc: Exception, provider: str, address: str) -> RoundtableError:
-    if (error := forbidden(exc, provider, address)) is not None:
+    if (error := forbidden_error(exc, provider, address)) is not None:
         return error
     match exc:
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():

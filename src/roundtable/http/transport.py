@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from roundtable.http.message import HttpRequest
 
-__all__ = ["CallersTransport", "ShardingTransport", "open_pinned"]
+__all__ = ["ShardingTransport", "UserClientTransport", "open_pinned"]
 
 _log: logging.Logger = logging.getLogger(__name__)
 
@@ -223,7 +223,7 @@ async def open_pinned(request: HttpRequest, provider: str, context: Callable[[],
     return OwnReply(response, provider, address, transport.aclose)
 
 
-class CallersTransport:
+class UserClientTransport:
     """Sends requests through a client of the caller, which stays open.
 
     Args:

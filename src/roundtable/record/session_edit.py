@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.answers import AgentResponse
     from roundtable.core.types.debate import Session
     from roundtable.core.types.events import DurableEvent
-    from roundtable.core.types.storage import Lease, Owner
+    from roundtable.core.types.storage import Lease, LeaseOwner
 
 __all__ = ["append_response", "difference", "external_turns", "record_of", "save_changes", "store_past", "store_whole"]
 
@@ -319,7 +319,7 @@ async def store_whole(storage: Storage, record: SessionRecord, events: tuple[Dur
 
 
 async def store_past(
-    storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: Owner
+    storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: LeaseOwner
 ) -> None:
     """Store the first events of a new session in one write; if that fails or is cancelled, delete the session.
 
@@ -344,7 +344,7 @@ async def store_past(
 
 
 async def _delete_unused(
-    storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: Owner
+    storage: Storage, session_id: str, events: tuple[DurableEvent, ...], *, tenant: str, owner: LeaseOwner
 ) -> None:
     """Delete a session that has no other events than the given ones, unless another owner has its lease."""
     await storage.lease(session_id, owner, _LEASE_S, tenant=tenant)
@@ -355,7 +355,7 @@ async def _delete_unused(
         await storage.lease(session_id, owner, 0, tenant=tenant)
 
 
-def _editor() -> Owner:
+def _editor() -> LeaseOwner:
     return current_owner(f"{_EDITOR_PREFIX}{uuid.uuid4().hex}")
 
 
@@ -380,7 +380,7 @@ async def _append_under_lease(
             await storage.lease(session_id, owner, 0, tenant=tenant)
 
 
-async def _take_lease(storage: Storage, session_id: str, owner: Owner, tenant: str) -> Lease:
+async def _take_lease(storage: Storage, session_id: str, owner: LeaseOwner, tenant: str) -> Lease:
     """Take the lease; if another edit has it, wait, but do not wait for a run."""
     deadline = current_time() + _WAIT_S
     while True:

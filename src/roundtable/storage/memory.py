@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent
-    from roundtable.core.types.storage import Lease, Owner, SearchHit, SearchQuery, SessionFilter
+    from roundtable.core.types.storage import Lease, LeaseOwner, SearchHit, SearchQuery, SessionFilter
 
 __all__ = ["MemoryKeyValue", "MemoryStorage", "initial_summary", "is_wanted", "updated_summary"]
 
@@ -247,7 +247,7 @@ class MemoryStorage(WholeSessionMethods):
         matches.sort(key=lambda summary: (summary.created_at, summary.id), reverse=True)
         return tuple(matches[: filter.limit])
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or release the right to append. See `Storage.lease`."""
         await self._open()
         with self._lock:
@@ -263,7 +263,7 @@ class MemoryStorage(WholeSessionMethods):
             )
             return session.lease.to_lease(owner)
 
-    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+    async def holder(self, session_id: str, *, tenant: str = "default") -> LeaseOwner | None:
         """Return the owner that runs a session. See `Leases.holder`."""
         await self._open()
         with self._lock:

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from roundtable.core.protocols import Clock, KeyValue
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent
-    from roundtable.core.types.storage import Lease, Owner, SearchHit, SearchQuery, SessionFilter, SessionSummary
+    from roundtable.core.types.storage import Lease, LeaseOwner, SearchHit, SearchQuery, SessionFilter, SessionSummary
 
 __all__ = ["PostgresStorage"]
 
@@ -578,7 +578,7 @@ class PostgresStorage(WholeSessionMethods):
             values |= dict(zip(("after_us", "after_id", "after_seq"), rows[-1][3:], strict=True))
             limit = min(limit * 2, _PAGE)  # few positions of this page match
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or release the right to append. See `Storage.lease`."""
         key = _key(tenant, session_id)
 
@@ -617,7 +617,7 @@ class PostgresStorage(WholeSessionMethods):
         now = from_micros(now_us) if self._own_clock is None else self._own_clock.now()
         return None if token is None else LeaseState(token, owner, from_micros(expires_us)), now
 
-    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+    async def holder(self, session_id: str, *, tenant: str = "default") -> LeaseOwner | None:
         """Return the owner that runs a session. See `Leases.holder`."""
         key = _key(tenant, session_id)
         return live_holder(*await self._call(lambda connection: self._lease_of(connection, key)))

@@ -23,7 +23,7 @@ from roundtable.core.errors import (
 from roundtable.core.types.base import Value
 from roundtable.core.types.debate import SessionRecord, SessionStatus
 from roundtable.core.types.events import durable_event
-from roundtable.core.types.storage import Lease, Owner, SessionSummary
+from roundtable.core.types.storage import Lease, LeaseOwner, SessionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -187,7 +187,7 @@ class LeaseState(NamedTuple):
     expires_at: datetime
     """Time when the lease expires."""
 
-    def to_lease(self, owner: Owner) -> Lease:
+    def to_lease(self, owner: LeaseOwner) -> Lease:
         """Return the lease for its holder."""
         return Lease(token=self.token, owner=owner, expires_at=self.expires_at)
 
@@ -358,7 +358,7 @@ def _unstorable(label: str, cause: ValueError | RecursionError) -> StorageError:
 def grant(
     session_id: str,
     lease: LeaseState | None,
-    owner: Owner,
+    owner: LeaseOwner,
     ttl_s: float,
     *,
     now: datetime,
@@ -387,15 +387,15 @@ def grant(
     return LeaseState(token, owner_json if ttl_s else None, expires_at)
 
 
-def live_holder(lease: LeaseState | None, now: datetime) -> Owner | None:
+def live_holder(lease: LeaseState | None, now: datetime) -> LeaseOwner | None:
     """Return the holder of a lease; `None` if there is no lease, it has expired, or its process has certainly ended."""
     if lease is None or lease.owner is None or not now < lease.expires_at <= span_end(now, LONGEST_LEASE_S):
         return None
-    holder = Owner.from_json(lease.owner)
+    holder = LeaseOwner.from_json(lease.owner)
     return None if is_provably_dead(holder) else holder
 
 
-def _busy_error(session_id: str, holder: Owner, expires_at: datetime, now: datetime) -> SessionBusy:
+def _busy_error(session_id: str, holder: LeaseOwner, expires_at: datetime, now: datetime) -> SessionBusy:
     return SessionBusy(
         f"session {session_id!r} is being run by process {holder.pid} on {holder.host!r}",
         retry_after_s=(expires_at - now).total_seconds(),

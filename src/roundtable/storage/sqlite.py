@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from roundtable.core.protocols import Clock, KeyValue
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent
-    from roundtable.core.types.storage import Lease, Owner, SearchHit, SearchQuery, SessionSummary
+    from roundtable.core.types.storage import Lease, LeaseOwner, SearchHit, SearchQuery, SessionSummary
 
 __all__ = ["SQLiteStorage", "copy_database"]
 
@@ -224,14 +224,14 @@ class SQLiteStorage(WholeSessionMethods):
         """Write a copy of the file while it is in use; only the current user can access it. See `Backup.backup`."""
         await to_thread.run_sync(copy_database, self._database, Path(path), abandon_on_cancel=False)
 
-    async def lease(self, session_id: str, owner: Owner, ttl_s: float, *, tenant: str = "default") -> Lease:
+    async def lease(self, session_id: str, owner: LeaseOwner, ttl_s: float, *, tenant: str = "default") -> Lease:
         """Take, renew or release the right to append. See `Storage.lease`."""
         key = _key(tenant, session_id)
         return await self._writer.call(
             lambda connection: statements.lease(connection, key, owner, ttl_s, self._clock.now)
         )
 
-    async def holder(self, session_id: str, *, tenant: str = "default") -> Owner | None:
+    async def holder(self, session_id: str, *, tenant: str = "default") -> LeaseOwner | None:
         """Return the owner that runs a session. See `Leases.holder`."""
         key = _key(tenant, session_id)
         return await self._reader.call(lambda connection: statements.holder(connection, key, self._clock.now))

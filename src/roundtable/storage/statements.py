@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent
-    from roundtable.core.types.storage import Lease, Owner, SessionFilter
+    from roundtable.core.types.storage import Lease, LeaseOwner, SessionFilter
 
 __all__ = ["Key", "append", "create", "delete", "holder", "lease", "list_sessions", "read"]
 
@@ -250,7 +250,9 @@ def _select_sessions(connection: sqlite3.Connection, wanted: SessionFilter) -> l
     ).fetchall()
 
 
-def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, now: Callable[[], datetime]) -> Lease:
+def lease(
+    connection: sqlite3.Connection, key: Key, owner: LeaseOwner, ttl_s: float, now: Callable[[], datetime]
+) -> Lease:
     """Take, renew or release the right to append."""
     _check_exists(connection, key)
     current = _lease_state(connection, key)
@@ -268,7 +270,7 @@ def lease(connection: sqlite3.Connection, key: Key, owner: Owner, ttl_s: float, 
     return granted.to_lease(owner)
 
 
-def holder(connection: sqlite3.Connection, key: Key, now: Callable[[], datetime]) -> Owner | None:
+def holder(connection: sqlite3.Connection, key: Key, now: Callable[[], datetime]) -> LeaseOwner | None:
     """Return the owner that runs a session; `None` if the session is not running."""
     _check_exists(connection, key)
     return live_holder(_lease_state(connection, key), now())

@@ -18,7 +18,7 @@ from roundtable.core.types.events import (
     DebateError,
     RoundStart,
 )
-from roundtable.core.types.storage import Owner
+from roundtable.core.types.storage import LeaseOwner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,6 +147,6 @@ def broken(session: str) -> DebateError:
     return DebateError(session_id=session, timestamp=NOON, error="no room", code=info.code, info=info)
 
 
-def owner_elsewhere(name: str = "elsewhere") -> Owner:
+def owner_elsewhere(name: str = "elsewhere") -> LeaseOwner:
     """Create an owner on an unknown host."""
-    return Owner(name=name, host="another-host.invalid", boot_id="b", pid=7, process_start="1")
+    return LeaseOwner(name=name, host="another-host.invalid", boot_id="b", pid=7, process_start="1")

@@ -19,7 +19,7 @@ _MEASURES: Final = """
 """
 
 MOVED: Final[Mapping[str, Mapping[str, str]]] = {
-    "roundtable": {"result": "roundtable.results"},
+    "roundtable": {"LeaderUnassailable": "roundtable.LeadIsDecisive", "result": "roundtable.results"},
     "roundtable.agents": {
         "MODE_PERSONAS": "roundtable.modes.BaseModeStrategy",
         "ROLE_PERSONAS": "roundtable.modes.RoleConfig",
@@ -33,6 +33,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
         "GoOnRequest": "roundtable.client.ResumeKeywords",
     },
     "roundtable.exits": {
+        "LeaderUnassailable": "roundtable.exits.LeadIsDecisive",
         "broken_in": "roundtable.exits.failed_criteria",
         "unmet": "roundtable.exits.without_met",
     },
@@ -44,6 +45,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "roundtable.scoring": {name: f"roundtable.metrics.{name}" for name in _MEASURES.split()},
     "roundtable.storage": {"SeedStorageMethods": "roundtable.storage.WholeSessionMethods"},
+    "roundtable.types": {"Owner": "roundtable.types.LeaseOwner"},
     "roundtable.tools": {
         "AsksModels": "roundtable.tools.CallsModels",
         "ModelAsk": "roundtable.tools.ModelCall",

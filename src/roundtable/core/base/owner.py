@@ -9,7 +9,7 @@ import uuid
 from functools import cache
 from pathlib import Path
 
-from roundtable.core.types.storage import Owner
+from roundtable.core.types.storage import LeaseOwner
 
 __all__ = ["current_owner", "is_provably_dead"]
 
@@ -21,7 +21,7 @@ _MAX_PID = 2**31 - 1
 _ENDED_STATES = frozenset("ZX")
 
 
-def current_owner(name: str | None = None) -> Owner:
+def current_owner(name: str | None = None) -> LeaseOwner:
     """Describe this process as the owner of a lease.
 
     Args:
@@ -34,7 +34,7 @@ def current_owner(name: str | None = None) -> Owner:
         >>> is_provably_dead(current_owner())
         False
     """
-    return Owner(
+    return LeaseOwner(
         name=name or uuid.uuid4().hex,
         host=_host(),
         boot_id=_boot_id(),
@@ -43,7 +43,7 @@ def current_owner(name: str | None = None) -> Owner:
     )
 
 
-def is_provably_dead(owner: Owner) -> bool:
+def is_provably_dead(owner: LeaseOwner) -> bool:
     """Check whether the owner's process has certainly ended.
 
     The result is true only if the owner was on this host and one of these holds: the host has been booted since, no

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roundtable.core.protocols import Storage
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.events import Control
-    from roundtable.core.types.storage import Lease, Owner
+    from roundtable.core.types.storage import Lease, LeaseOwner
 
 __all__ = ["LeaseKeeper", "release", "take_lease", "wrap_error"]
 
@@ -38,7 +38,7 @@ _CONTROL_INTERVAL_S = 0.25
 async def take_lease(
     storage: Storage,
     session_id: str,
-    owner: Owner,
+    owner: LeaseOwner,
     limits: RunLimits,
     on_wait: Callable[[Wait], Awaitable[None]],
     *,
@@ -88,7 +88,7 @@ async def take_lease(
     return await retrying(take)
 
 
-async def release(storage: Storage, session_id: str, owner: Owner, tenant: str) -> None:
+async def release(storage: Storage, session_id: str, owner: LeaseOwner, tenant: str) -> None:
     """Release a lease; if that fails, the lease expires by itself."""
     with anyio.move_on_after(_RELEASE_TIMEOUT_S, shield=True):
         try:

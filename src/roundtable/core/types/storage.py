@@ -13,7 +13,16 @@ from roundtable.core.types.argument_value import ArgumentValue
 from roundtable.core.types.base import JsonValue, Timestamp, Value
 from roundtable.core.types.debate import DebateMode, ExitReason, SessionStatus, status_in_words
 
-__all__ = ["Cursor", "Lease", "Owner", "QueueDatabase", "SearchHit", "SearchQuery", "SessionFilter", "SessionSummary"]
+__all__ = [
+    "Cursor",
+    "Lease",
+    "LeaseOwner",
+    "QueueDatabase",
+    "SearchHit",
+    "SearchQuery",
+    "SessionFilter",
+    "SessionSummary",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ Cursor: TypeAlias = Annotated[str, AfterValidator(_check_cursor)]
 """A position in a list of sessions, returned by `SessionSummary.cursor`."""
 
 
-class Owner(Value):
+class LeaseOwner(Value):
     """The process and task that hold a lease; the facts show whether the process is still alive on this host."""
 
     name: str
@@ -74,7 +83,7 @@ class Lease(Value):
 
     token: Annotated[int, Field(ge=1)]
     """Fencing token; every new holder gets a larger token."""
-    owner: Owner
+    owner: LeaseOwner
     """Holder of the lease."""
     expires_at: Timestamp
     """When the lease expires, unless it is renewed."""
