@@ -6,5 +6,11 @@ checks signatures, because `isinstance` on a protocol compares names only.
 
 from __future__ import annotations
 
-from roundtable.core.protocols import *  # noqa: F403 - the same names under the path that is promised
-from roundtable.core.protocols import __all__ as __all__  # noqa: PLC0414 - type checkers see what is public here
+from roundtable.core import capabilities as _capabilities
+from roundtable.core import protocols as _protocols
+from roundtable.core.capabilities import *  # noqa: F403 - the same names under the path that is promised
+from roundtable.core.protocols import *  # noqa: F403 - as above
+
+__all__: list[str] = []
+__all__ += _capabilities.__all__
+__all__ += _protocols.__all__

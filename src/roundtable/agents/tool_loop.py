@@ -11,7 +11,7 @@ import anyio
 
 from roundtable.core.base.addresses import site_of
 from roundtable.core.base.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
-from roundtable.core.protocols import FollowsApprovals
+from roundtable.core.capabilities import FollowsApprovals
 from roundtable.core.types.answers import Citation, ToolCallRecord
 from roundtable.core.types.base import utc_now
 from roundtable.core.types.chat import Message

@@ -18,7 +18,8 @@ from roundtable.logs import ROOT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roundtable.core.protocols import ComparingMeter, ConsensusMeter
+    from roundtable.core.capabilities import ComparingMeter
+    from roundtable.core.protocols import ConsensusMeter
     from roundtable.core.types.answers import AgentResponse, TurnKey
     from roundtable.tools import ModelCall
 

@@ -12,12 +12,12 @@ import anyio
 from roundtable.api.roles import agents_of
 from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.base.words import counted
+from roundtable.core.capabilities import HasFirstRequest
 from roundtable.core.engine.plan_checks import BoundedMode
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.mode.rounds import RoundPlanner
 from roundtable.core.mode.simulate import check_config
 from roundtable.core.prompts.claims import claim_id
-from roundtable.core.protocols import HasFirstRequest
 from roundtable.core.record.fold import Fold
 from roundtable.core.stages import restrict_view
 from roundtable.core.types.agents import AgentConfig

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from roundtable.api.offered import AgentOffer, ModeOffer
     from roundtable.api.options import ConverseOptions, DebateOptions
     from roundtable.api.seats import AgentLike, Offer
+    from roundtable.core.capabilities import KeyValue
     from roundtable.core.engine.events import LogReader
-    from roundtable.core.protocols import Agent, DebateModeStrategy, KeyValue, Storage
+    from roundtable.core.protocols import Agent, DebateModeStrategy, Storage
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.agents import AgentConfig, AgentProfile, ProviderConfig
     from roundtable.core.types.base import NativeSearch

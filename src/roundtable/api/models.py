@@ -23,9 +23,9 @@ from roundtable.api.estimate import Extra
 from roundtable.api.roles import agents_of
 from roundtable.core.base.registry import Entry
 from roundtable.core.base.words import counted, span_in_words
+from roundtable.core.capabilities import Facilitated
 from roundtable.core.engine.closing import independent_answers
 from roundtable.core.errors import ConfigurationError, RoundtableError
-from roundtable.core.protocols import Facilitated
 from roundtable.core.types.agents import ProviderConfig
 from roundtable.core.types.debate import DebateContext
 from roundtable.exits import asks_moderator

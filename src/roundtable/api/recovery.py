@@ -12,8 +12,8 @@ import anyio
 from roundtable.api.debates import finish
 from roundtable.api.many import run_jobs
 from roundtable.core.base.owner import current_owner
+from roundtable.core.capabilities import Leases
 from roundtable.core.errors import RoundtableError, SessionBusy, SessionConflict, SessionNotFound, StorageError
-from roundtable.core.protocols import Leases
 from roundtable.core.stages import error_info
 from roundtable.core.types.storage import SessionFilter
 from roundtable.engine import RunLimits

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from roundtable.agents import BaseAgent
 from roundtable.agents.native_search import SEARCH_REFUSED
+from roundtable.core.capabilities import SearchingAgent
 from roundtable.core.errors import ConfigurationError
-from roundtable.core.protocols import SearchingAgent
 from roundtable.core.types.base import NativeSearch, first_error
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from roundtable.api.profiles import THIS_TABLE, profile_of
 from roundtable.api.request import ResolvedDebate, unusable
 from roundtable.api.seats import Seated
 from roundtable.api.tools import TableTools
+from roundtable.core.capabilities import Prepares
 from roundtable.core.errors import ConfigurationError
-from roundtable.core.protocols import Prepares
 from roundtable.core.types.agents import AgentConfig, AgentProfile
 from roundtable.core.types.base import first_error
 from roundtable.core.types.debate import DebateConfig

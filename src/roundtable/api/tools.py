@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeGuard
 
 from roundtable.api.checks import check_list
+from roundtable.core.capabilities import Prepares
 from roundtable.core.errors import ConfigurationError
-from roundtable.core.protocols import Agent, AgentToolkit, Prepares, Tool
+from roundtable.core.protocols import Agent, AgentToolkit, Tool
 from roundtable.plugins.errors import make
 from roundtable.tools import AskingToolkit, DefaultAgentToolkit, FactCheck, FunctionTool, SearchWeb, tool
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from roundtable.core.protocols import Clock, KeyValue, Storage
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock, Storage
 
 __all__ = ["DEFAULT_DAYS", "IssuedToken", "TokenInfo", "TokenStore"]
 

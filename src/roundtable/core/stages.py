@@ -16,6 +16,7 @@ from roundtable.core.base.clock import SystemClock
 from roundtable.core.base.scale import scale_problem
 from roundtable.core.base.text import encodable, error_text
 from roundtable.core.base.waits import ON_WAIT
+from roundtable.core.capabilities import FollowsApprovals
 from roundtable.core.errors import (
     AgentError,
     APITimeoutError,
@@ -26,7 +27,6 @@ from roundtable.core.errors import (
     RoundtableError,
     error_kinds,
 )
-from roundtable.core.protocols import FollowsApprovals
 from roundtable.core.types.answers import (
     AgentResponse,
     ApprovalAnswer,

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from roundtable._version import __version__
 from roundtable.core.base.clock import SystemClock
 from roundtable.core.base.owner import current_owner
+from roundtable.core.capabilities import Backup, FullText, HasBackupHint, Leases
 from roundtable.core.errors import ConfigurationError, SessionBusy, SessionNotFound, StorageError
 from roundtable.core.prompts.compose import PROMPT_VERSION
-from roundtable.core.protocols import Backup, FullText, HasBackupHint, Leases
 from roundtable.core.record.chain import chain_events, first_hash
 from roundtable.core.record.fold import Fold
 from roundtable.core.record.transitions import rebase_past
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable.core.protocols import Clock, KeyValue, Storage
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock, Storage
     from roundtable.core.types.answers import AgentResponse, ContextResult
     from roundtable.core.types.attachments import Attachment
     from roundtable.core.types.debate import DebateConfig, ForkOrigin, PluginUse, Session, SessionStatus

@@ -17,7 +17,7 @@ from roundtable.core.types.chat import Usage
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from roundtable.core.protocols import KeyValue
+    from roundtable.core.capabilities import KeyValue
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.budget import Estimate
 

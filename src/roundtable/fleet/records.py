@@ -13,7 +13,7 @@ from roundtable.fleet.jobs import Job
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from roundtable.core.protocols import KeyValue
+    from roundtable.core.capabilities import KeyValue
     from roundtable.core.types.attachments import Attachment
 
 __all__ = ["PREFIX", "FleetRecords", "fleet_and_job"]

@@ -19,8 +19,9 @@ from roundtable.http.guard_public import is_loopback
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
+    from roundtable.core.capabilities import LimitsCalls, PricesCalls, WrapsModels
     from roundtable.core.errors import RoundtableError
-    from roundtable.core.protocols import ChatModel, LimitsCalls, PricesCalls, WrapsModels
+    from roundtable.core.protocols import ChatModel
     from roundtable.core.types.agents import ModelProfile
     from roundtable.core.types.chat import ChatRequest
     from roundtable.core.types.model_facts import RetryNotice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roundtable.core.protocols import Facilitated
+from roundtable.core.capabilities import Facilitated
 from roundtable.modes.vote import with_vote
 from roundtable.modes.wrappers import with_baseline, with_judge, with_moderator
 

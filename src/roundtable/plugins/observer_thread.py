@@ -14,7 +14,7 @@ import anyio
 from roundtable.core.base.registry import HOST
 from roundtable.core.base.repeats import is_power_of_ten
 from roundtable.core.base.text import error_text
-from roundtable.core.protocols import CallObserver
+from roundtable.core.capabilities import CallObserver
 from roundtable.core.types.chat import ModelCall
 from roundtable.logs import ROOT
 from roundtable.plugins.errors import make

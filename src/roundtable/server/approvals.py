@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from roundtable.core.protocols import KeyValue, SleepingClock
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import SleepingClock
     from roundtable.server.state import ServerState
     from roundtable.tools import ToolRequest
 

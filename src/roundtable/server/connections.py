@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from roundtable.api.runs import DebateHandle
     from roundtable.api.tenants import TenantSession
     from roundtable.auth.guard import Receive
-    from roundtable.core.protocols import KeyValue, SleepingClock
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import SleepingClock
     from roundtable.engine import Subscription
 
 __all__ = ["ABSENT", "BUSY_S", "Listener", "ListenerTracker", "WaitingResponse", "shutdown"]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from pydantic import JsonValue
 
-    from roundtable.core.protocols import KeyValue, SleepingClock
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import SleepingClock
 
 __all__ = [
     "Admission",

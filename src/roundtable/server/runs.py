@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from roundtable.api.runs import DebateHandle
-    from roundtable.core.protocols import KeyValue, SleepingClock
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import SleepingClock
     from roundtable.core.types.events import DurableEvent
     from roundtable.server.connections import WaitingResponse
     from roundtable.server.limits import Admission

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from roundtable.core.protocols import KeyValue, Storage
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Storage
 
 __all__ = ["key_values_of"]
 

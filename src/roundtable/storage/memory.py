@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
-    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent

@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from contextlib import AbstractContextManager
 
-    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent
     from roundtable.core.types.storage import Lease, LeaseOwner, SearchHit, SearchQuery, SessionFilter, SessionSummary

@@ -28,7 +28,8 @@ from roundtable.storage.worker import Worker, commit_together, read_each
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock
     from roundtable.core.types.debate import SessionRecord
     from roundtable.core.types.events import DurableEvent
     from roundtable.core.types.storage import Lease, LeaseOwner, SearchHit, SearchQuery, SessionSummary

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from roundtable.core.protocols import KeyValue
+from roundtable.core.capabilities import KeyValue
 from roundtable.core.types.base import JsonValue
 from roundtable.testing.doubles import ManualClock
 from roundtable.testing.storage_suite import ODD_TEXTS

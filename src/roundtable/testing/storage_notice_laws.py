@@ -9,7 +9,8 @@ from typing import Final
 import anyio
 
 from roundtable.core.base.eventloop import call_soon, running_loop
-from roundtable.core.protocols import Notify, Storage
+from roundtable.core.capabilities import Notify
+from roundtable.core.protocols import Storage
 from roundtable.testing.storage_samples import control, record
 
 __all__ = ["NoticeLaws"]

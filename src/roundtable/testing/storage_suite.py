@@ -10,8 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from roundtable.core.base.owner import current_owner
+from roundtable.core.capabilities import FullText, Leases
 from roundtable.core.errors import LeaseLost, SessionBusy, SessionError, SessionNotFound, StaleSequence, StorageError
-from roundtable.core.protocols import FullText, Leases, Storage
+from roundtable.core.protocols import Storage
 from roundtable.core.types.base import JsonValue
 from roundtable.core.types.debate import ExitResult
 from roundtable.core.types.events import AgentToolResult, DebateComplete, DebateExit

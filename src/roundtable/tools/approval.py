@@ -18,7 +18,8 @@ from roundtable.core.base.waits import Wait, reported
 from roundtable.tools.definition import failed_result, is_external_interrupt
 
 if TYPE_CHECKING:
-    from roundtable.core.protocols import FollowsApprovals, Tool
+    from roundtable.core.capabilities import FollowsApprovals
+    from roundtable.core.protocols import Tool
     from roundtable.core.types.base import JsonObject
     from roundtable.core.types.chat import ToolCall, ToolResult
     from roundtable.tools.definition import ToolTurn

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from roundtable.core.capabilities import ComparingMeter
     from roundtable.core.errors import RoundtableError
-    from roundtable.core.protocols import ComparingMeter
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.answers import AgentResponse
     from roundtable.core.types.base import JsonValue

@@ -13,7 +13,7 @@ import anyio
 from roundtable.core.base.eventloop import call_soon, ends_program, running_loop
 from roundtable.core.base.repeats import is_power_of_ten
 from roundtable.core.base.text import error_text
-from roundtable.core.protocols import Notify
+from roundtable.core.capabilities import Notify
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence

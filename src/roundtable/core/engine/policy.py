@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from roundtable.core.capabilities import ComparingMeter
     from roundtable.core.engine.closing import DebateExits, Decider
     from roundtable.core.engine.journal import Journal
     from roundtable.core.engine.plan_checks import StepLimiter
     from roundtable.core.errors import QuorumLost
-    from roundtable.core.protocols import ComparingMeter, DebateModeStrategy
+    from roundtable.core.protocols import DebateModeStrategy
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.consensus import Measured
     from roundtable.core.types.debate import AnyTurn, DebateContext, ExitResult, RoundRecord

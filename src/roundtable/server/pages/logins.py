@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from roundtable.auth import Authenticator
-    from roundtable.core.protocols import Clock, KeyValue, Storage
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock, Storage
 
 __all__ = ["LOGIN_S", "BrowserLogin", "LoginCookie", "LoginThrottle", "Logins", "PageUser", "PeopleAuthenticator"]
 

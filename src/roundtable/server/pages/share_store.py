@@ -16,7 +16,8 @@ from roundtable.core.types.base import Timestamp, Value
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from roundtable.core.protocols import Clock, KeyValue
+    from roundtable.core.capabilities import KeyValue
+    from roundtable.core.protocols import Clock
     from roundtable.server.state import ServerState
 
 __all__ = ["SHARE_DAYS", "SharedSession", "Shares", "shares_of"]

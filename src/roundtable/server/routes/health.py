@@ -14,7 +14,7 @@ from roundtable.server.request_context import logger
 from roundtable.server.state import state_of
 
 if TYPE_CHECKING:
-    from roundtable.core.protocols import KeyValue
+    from roundtable.core.capabilities import KeyValue
 
 __all__ = ["Readiness", "router"]
 
