@@ -30,7 +30,7 @@ from roundtable.api.checks import (
     observer_function,
 )
 from roundtable.api.endpoints import endpoints_of, register_endpoints
-from roundtable.api.models import Helpers, Models
+from roundtable.api.models import AuxiliaryModels, Models
 from roundtable.api.profiles import register_profiles
 from roundtable.api.searching import SearchSetting, check_provider_search, read_search, seat_search
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
@@ -133,7 +133,7 @@ class TableParts:
         )
         if self.tools.toolkit is not None:
             self.agents.set_toolkit(self.tools.toolkit)
-        self.helpers: Helpers = Helpers(options.seats, self.catalog, self.models, self.agents)
+        self.auxiliary: AuxiliaryModels = AuxiliaryModels(options.seats, self.catalog, self.models, self.agents)
         modes = ModeRegistry(builtin=False)
         for entry in self.catalog.modes:
             modes.register_mode(entry.name, entry.thing, summary=entry.summary)
@@ -310,7 +310,7 @@ class TableParts:
         if self._adopted is not None:
             return self._adopted.meter
         capped = self._is_capped(budget)
-        return self.helpers.meter(self.options.analyzer, configs, capped=capped, options=options)
+        return self.auxiliary.meter(self.options.analyzer, configs, capped=capped, options=options)
 
     def writer(
         self,
@@ -325,7 +325,7 @@ class TableParts:
         Raises:
             ConfigurationError: No model can write the synthesis, or the model named for it cannot be created.
         """
-        return self.helpers.writer(configs, agents, capped=self._is_capped(budget), by=by)
+        return self.auxiliary.writer(configs, agents, capped=self._is_capped(budget), by=by)
 
     def _is_capped(self, budget: Budget | None) -> bool:
         limits = (budget, self.models.ledger.table.budget)

@@ -311,7 +311,7 @@ class Debates:
         rule = wiring.rule_name(request.decide or "plurality", vote=bool(request.vote))
         seats = wiring.seats(request.agents, mode, request.search)
         config = config_of(request, (name, rule), [seat.config.id for seat in seats], wiring)
-        by_seat = wiring.helpers.auxiliary_agents(config, mode, [seat.config for seat in seats])
+        by_seat = wiring.auxiliary.agents_for(config, mode, [seat.config for seat in seats])
         ids = {seat: tuple(agent.id for agent in agents) for seat, agents in by_seat.items()}
         auxiliary = {agent.id: agent for agents in by_seat.values() for agent in agents}
         check_seen(read_files(request), [*(seat.agent for seat in seats), *auxiliary.values()])
@@ -712,7 +712,7 @@ class Debates:
         mode, config = passed.mode or self.mode_of(fold.record), fold.record.config
         if mode is None or not config.seats:
             return {}
-        by_seat = self._wiring.helpers.auxiliary_agents(config, mode, fold.record.agents)
+        by_seat = self._wiring.auxiliary.agents_for(config, mode, fold.record.agents)
         return {agent.id: agent for agents in by_seat.values() for agent in agents}
 
     async def extend(

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from roundtable.scoring import Judges
     from roundtable.settings import Settings
 
-__all__ = ["Helpers", "Models", "analysis_extras", "synthesis_extra"]
+__all__ = ["AuxiliaryModels", "Models", "analysis_extras", "synthesis_extra"]
 
 logger: logging.Logger = logging.getLogger("roundtable.api")
 
@@ -316,7 +316,7 @@ def synthesis_extra(writer: Synthesizer, config: DebateConfig) -> Extra:
     return Extra("synthesizer", calls, tries=2)
 
 
-class Helpers:
+class AuxiliaryModels:
     """The models for auxiliary roles (seats): they analyse, judge, prepare and summarise a debate.
 
     Args:
@@ -456,7 +456,7 @@ class Helpers:
             raise ConfigurationError(msg, hint=f"The agents of the session are {', '.join(agents)}.")
         return synthesizer
 
-    def auxiliary_agents(
+    def agents_for(
         self, config: DebateConfig, mode: DebateModeStrategy, seats: Sequence[AgentConfig]
     ) -> dict[str, tuple[BaseAgent, ...]]:
         """Return the auxiliary agents of a debate, by role.
