@@ -67,7 +67,7 @@ def _mode(name: str, file: str, kind: str) -> Exile:
         mode = {kind}(prompts=PromptLibrary(Path(__file__).parent))
         registrar.add("{{new}}", mode, summary=mode.summary)
     """
-    return Exile("modes", name, (f"modes/{file}.py",), body, {f"prompts/texts/{name}.toml": "{new}.toml"})
+    return Exile("modes", name, (f"modes/{file}.py",), body, {f"modes/texts/{name}.toml": "{new}.toml"})
 
 
 def _rule(name: str, file: str, rules: str) -> Exile:

@@ -62,7 +62,7 @@ NOT_OUR_WORDS = (
     "docs/reference/modes/",
     "docs/benchmarks/",
     "src/roundtable/core/prompts/",
-    "src/roundtable/prompts/texts/",
+    "src/roundtable/modes/texts/",
     "src/roundtable/analysis/ai.py",
 )
 """Transcripts, figures of machines, and prompts."""

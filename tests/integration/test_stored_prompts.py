@@ -25,7 +25,7 @@ def agents() -> list[object]:
 
 def rename_role(folder: Path, title: str) -> None:
     """Write texts of the mode `delphi` in which a role has another title."""
-    source = files("roundtable.prompts").joinpath("texts", "delphi.toml").read_text("utf-8")
+    source = files("roundtable.modes").joinpath("texts", "delphi.toml").read_text("utf-8")
     (folder / "delphi.toml").write_text(source.replace(title, "Somebody else"), "utf-8")
 
 

@@ -82,7 +82,7 @@ def test_settings_are_what_differs_from_the_mode_without_them(mode: Collaborativ
 
 
 def test_texts_of_a_mode_count_and_not_their_folder(tmp_path: Path) -> None:
-    shipped = (Path(sys.modules["roundtable.prompts"].__file__ or "").parent / "texts" / "delphi.toml").read_text()
+    shipped = (Path(sys.modules["roundtable.modes"].__file__ or "").parent / "texts" / "delphi.toml").read_text()
     for folder, text in (("a", shipped), ("b", shipped.replace("panel", "circle")), ("c", shipped)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "delphi.toml").write_text(text)

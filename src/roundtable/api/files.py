@@ -12,7 +12,6 @@ from roundtable.api.checks import is_path_safe
 from roundtable.core.base.arguments import explains_arguments
 from roundtable.core.base.files import write_parts
 from roundtable.core.errors import ConfigurationError, SessionError, StorageError
-from roundtable.plugins.exporters import BUILTIN_EXPORTERS, SessionExporter, file_endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +49,8 @@ def format_of(path: str | PathLike[str], catalog: Catalog | None = None) -> str:
         >>> format_of("debate.md"), format_of("Debate.HTML")
         ('markdown', 'html')
     """
+    from roundtable.plugins.exporters import BUILTIN_EXPORTERS, file_endings
+
     ending = Path(path).suffix.lower()
     built_in = [(name, exporter) for name, exporter, _ in BUILTIN_EXPORTERS]
     formats = built_in if catalog is None else [(entry.name, entry.thing) for entry in catalog.exporters]
@@ -253,6 +254,8 @@ async def parts_of(
         SessionNotFound: No session has this id.
         ConfigurationError: The format is unknown.
     """
+    from roundtable.plugins.exporters import SessionExporter
+
     exporter = find_exporter(wiring.catalog, format)
     write = exporter.thing
     if isinstance(write, SessionExporter):
@@ -286,6 +289,8 @@ def can_sign(catalog: Catalog, format: str) -> bool:
     Raises:
         ConfigurationError: The format is unknown.
     """
+    from roundtable.plugins.exporters import SessionExporter
+
     exporter = find_exporter(catalog, format).thing
     return isinstance(exporter, SessionExporter) and exporter.write_signed is not None
 

@@ -145,7 +145,7 @@ class PromptLibrary:
 
     @cached_property
     def _folders(self) -> tuple[Traversable, ...]:
-        shipped = files("roundtable.prompts").joinpath("texts")
+        shipped = files("roundtable.modes").joinpath("texts")
         return (shipped,) if self.folder is None else (self.folder, shipped)
 
     def _files(self, mode: str) -> tuple[Traversable, ...]:
