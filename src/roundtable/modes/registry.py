@@ -134,8 +134,8 @@ class ModeRegistry:
         """Return a mode as `get_mode` does; `None` if it is not known, or cannot be created with its options.
 
         Example:
-            >>> ModeRegistry().find_mode("court") is None
-            True
+            >>> ModeRegistry().find_mode("court") is None, ModeRegistry().find_mode("delphi").name
+            (True, 'delphi')
         """
         try:
             return self.get_mode(mode)

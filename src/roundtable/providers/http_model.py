@@ -294,6 +294,11 @@ class HttpChatModel:
         return self._base_url
 
     @property
+    def account(self) -> str:
+        """A hash that distinguishes keys without revealing them; empty without a key."""
+        return self.facts.account
+
+    @property
     def profile(self) -> ModelProfile:
         """What the library must know to prompt this model."""
         return self._spec.profile_of(self._model)

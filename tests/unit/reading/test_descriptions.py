@@ -20,6 +20,8 @@ def chosen(text: str, options: tuple[str, ...] = CITIES) -> str | None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Porto, the wrong choice, I think.",
+        "Porto: the one to reject",
         "Porto: a mistake.",
         "Porto: the fallback.",
         "Porto: our plan B.",
