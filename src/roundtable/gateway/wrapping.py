@@ -142,8 +142,7 @@ def facts_of(model: object) -> ModelFacts:
     facts: object = getattr(model, "facts", None)
     if isinstance(facts, ModelFacts):
         return facts
-    inner = _inner_models_of(model)
-    if inner:
+    if hasattr(model, "inner_models") and (inner := _inner_models_of(model)):
         inherited = facts_of(inner[0])
         # The wrapper's own code may wait, too.
         return replace(inherited, keeps_deadline=False) if inherited.keeps_deadline else inherited
