@@ -1,0 +1,104 @@
+"""The core holds a debate by itself: agents, mode, meter and rule are of others, and the storage is an argument."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = '''
+"""A debate on the core alone; any other package of the library cannot be imported."""
+
+import sys
+from collections import Counter
+
+import anyio
+
+from roundtable.storage import MemoryStorage, current_owner
+
+PURE = ("core", "scoring", "reading")
+
+
+class OnlyTheCore:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        package, _, inside = name.partition(".")
+        if package == "roundtable" and inside.partition(".")[0] not in PURE:
+            raise ImportError(f"{name} is not part of the core")
+
+
+sys.meta_path.insert(0, OnlyTheCore)
+
+from roundtable.core.base.clock import SystemClock
+from roundtable.core.base.ledger import Ledger
+from roundtable.core.engine.journal import Journal
+from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
+from roundtable.core.engine.policy import DebatePolicy
+from roundtable.core.engine.run import DebateRun
+from roundtable.core.engine.spending import RunBudget
+from roundtable.core.mode.base import BaseModeStrategy
+from roundtable.core.mode.shapes import parallel
+from roundtable.core.record.fold import Fold
+from roundtable.core.types.agents import AgentConfig
+from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.consensus import ConsensusResult, Decision, Measured
+from roundtable.core.types.debate import DebateConfig, SessionRecord, TurnResult
+from roundtable.core.types.plan import TurnSpec
+
+
+class Opinionated:
+    def __init__(self, name, opinion):
+        self.id = self.name = name
+        self.opinion = opinion
+
+    async def take_turn(self, context, listener=None):
+        return TurnResult(answer=AgentResponse(agent_id=self.id, agent_name=self.name, position=self.opinion))
+
+
+class Survey(BaseModeStrategy):
+    name = "survey"
+
+    def steps(self, view):
+        return parallel(view, lambda seat, sees: TurnSpec(slot=0, agent=seat.id, task="Give your view.", sees=sees))
+
+
+class MostFrequent:
+    async def measure(self, responses, topic, **_):
+        most = Counter(response.position for response in responses).most_common(1)[0][1]
+        return Measured(consensus=ConsensusResult(agreement_level=most / len(responses), method="most frequent"))
+
+
+def decide(record, consensus, config, /, **_):
+    answer, _count = Counter(response.position for response in record.responses).most_common(1)[0]
+    return Decision(rule="most frequent", winners=(answer,), passed=True)
+
+
+async def debate(topic, agents, storage):
+    config = DebateConfig(topic=topic, mode="survey", agents=tuple(agents), rounds=2)
+    configs = tuple(AgentConfig(id=name, name=name, provider="own") for name in agents)
+    record = SessionRecord(id="first", config=config, agents=configs)
+    await storage.create(record)
+    lease = await storage.lease(record.id, current_owner("core"), 60)
+    journal = Journal(storage, Fold(record), lease, lambda event: None, SystemClock())
+    with RunBudget(Ledger(), journal.fold, None) as funds:
+        policy = DebatePolicy(Survey(), MostFrequent(), None, decide)
+        run = DebateRun(journal, Survey(), agents, policy=policy, limits=RunLimits(), funds=funds, pace=StepLimiter())
+        await run.run()
+    return journal.fold.to_record()
+
+
+seats = {name: Opinionated(name, opinion) for name, opinion in (("ada", "Tea"), ("bo", "Tea"), ("cy", "Milk"))}
+record = anyio.run(debate, "Tea or milk?", seats, MemoryStorage())
+print(record.status, len(record.rounds), record.rounds[-1].decision.winner)
+try:
+    import roundtable.modes
+except ImportError:
+    print("without parts")
+'''
+
+
+def test_a_debate_needs_no_part_of_the_library_but_the_core(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("completed 2 Tea\nwithout parts\n", "")
