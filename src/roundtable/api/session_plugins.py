@@ -69,26 +69,26 @@ def plugins_in_use(
 def _entries_in_use(
     config: DebateConfig, providers: Iterable[str], wiring: TableParts, *, own_mode: bool
 ) -> Iterator[tuple[str, Entry[object]]]:
-    catalog, options = wiring.catalog, wiring.options
+    registries, options = wiring.catalog.registries(), wiring.options
     named: list[tuple[Registry[object], Iterable[str]]] = [
-        (catalog.registries()["providers"], providers),
-        (catalog.registries()["modes"], () if own_mode or config.team else (_mode_name(config.mode),)),
-        (catalog.registries()["exits"], _kinds(config.exit)),
-        (catalog.registries()["storages"], [str(options.storage).partition(":")[0]]),
-        (catalog.registries()["analyzers"], [options.analyzer] if isinstance(options.analyzer, str) else ()),
+        (registries["providers"], providers),
+        (registries["modes"], () if own_mode or config.team else (_mode_name(config.mode),)),
+        (registries["exits"], _kinds(config.exit)),
+        (registries["storages"], [str(options.storage).partition(":")[0]]),
+        (registries["analyzers"], [options.analyzer] if isinstance(options.analyzer, str) else ()),
     ]
     tools = [tool for tool in with_service(options.tools, wiring.search.service) if isinstance(tool, str)]
-    named.append((catalog.registries()["tools"], tools))
+    named.append((registries["tools"], tools))
     services = (tool.split(":")[1].strip() for tool in tools if ":" in tool)
-    named.append((catalog.registries()["search_providers"], services))
+    named.append((registries["search_providers"], services))
     for registry, names in named:
         for name in names:
             # An unknown name belongs to one of the caller's objects, so it must not load a plugin.
             entry = registry.find(name) if name in registry or "/" in name else None
             if entry is not None:
                 yield registry.kind, entry
-    rule, _ = find_rule(config.decide, catalog.rules)
-    yield from (("rule", entry) for entry in catalog.registries()["rules"] if entry.thing is rule)
+    rule, _ = find_rule(config.decide, wiring.catalog.rules)
+    yield from (("rule", entry) for entry in registries["rules"] if entry.thing is rule)
 
 
 def _mode_name(mode: str) -> str:
