@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from roundtable.core.base.outage import Outage
+from roundtable.core.base.outage_reports import Outage
 
 LOGGER = logging.getLogger("roundtable.engine")
 

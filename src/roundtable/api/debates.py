@@ -52,7 +52,7 @@ from roundtable.api.session_plugins import check_plugins, kinds_kept, plugins_in
 from roundtable.api.slots import BatchPatience
 from roundtable.api.teams import restore_agents, table_models_by_id
 from roundtable.core.base.single_flight import SingleFlight
-from roundtable.core.engine.changes import match_answers
+from roundtable.core.engine.context_requests import match_answers
 from roundtable.core.engine.synthesis import stored_synthesis
 from roundtable.core.errors import (
     ConfigurationError,

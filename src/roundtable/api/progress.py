@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from anyio import sleep
 
 from roundtable.core.base.functions import reporter
-from roundtable.core.base.outage import Reminders
+from roundtable.core.base.outage_reports import Reminders
 from roundtable.core.base.words import counted, duration, shortened
 from roundtable.core.types.chat import Usage
 from roundtable.results.many import FailedDebate, Progress

@@ -14,16 +14,16 @@ from roundtable.analysis.chain import safe_meter
 from roundtable.core.base.ledger import Ledger
 from roundtable.core.base.waits import reporting_to
 from roundtable.core.base.words import counted
-from roundtable.core.engine.changes import match_answers
 from roundtable.core.engine.closing import leaving_events
+from roundtable.core.engine.context_requests import match_answers
 from roundtable.core.engine.events import EventHub, notices
-from roundtable.core.engine.hooks import publish_wait
 from roundtable.core.engine.journal import Journal
 from roundtable.core.engine.lease import release, take_lease
 from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
 from roundtable.core.engine.policy import DebatePolicy
 from roundtable.core.engine.run import DebateRun
 from roundtable.core.engine.spending import RunBudget
+from roundtable.core.engine.stage_hooks import publish_wait
 from roundtable.core.engine.synthesis import stored_synthesis, synthesize_stored
 from roundtable.core.errors import ConfigurationError, RoundtableError, SessionConflict, StorageError
 from roundtable.core.mode.base import BaseModeStrategy

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from roundtable.core.engine.closing import check_round_quorum, error_event, last_events
-from roundtable.core.engine.hooks import StoringHooks, TurnRecorder
 from roundtable.core.engine.policy import Frame, RoundEnd
+from roundtable.core.engine.stage_hooks import StoringHooks, TurnRecorder
 from roundtable.core.errors import AgentError, RoundtableError
 from roundtable.core.record.fold import reports, result_of
 from roundtable.core.stages import error_from_info

@@ -16,7 +16,7 @@ import sniffio
 
 from roundtable.core.base.eventloop import import_on_thread, until_one_ends
 from roundtable.core.base.functions import reporter
-from roundtable.core.base.outage import Outage
+from roundtable.core.base.outage_reports import Outage
 from roundtable.core.errors import ConfigurationError, SessionConflict, StorageError
 from roundtable.core.stages import error_info
 from roundtable.core.types.budget import Budget

@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 from dbos import DBOS, PortableWorkflowError, WorkflowSerializationFormat
 
 from roundtable.core.base.eventloop import until_one_ends
-from roundtable.core.base.outage import Outage
+from roundtable.core.base.outage_reports import Outage
 from roundtable.core.base.owner import current_owner, is_provably_dead
 from roundtable.core.engine.patience import is_of_provider, pause_s
 from roundtable.core.errors import (

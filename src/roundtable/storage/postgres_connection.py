@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo, TransactionStatus
 
 from roundtable.core.base.network import NetworkForbidden, check_host
-from roundtable.core.base.outage import Outage
+from roundtable.core.base.outage_reports import Outage
 from roundtable.core.base.repeats import is_power_of_ten
 from roundtable.core.errors import ConfigurationError, StorageError
 from roundtable.storage.postgres_background import Background, closed_error

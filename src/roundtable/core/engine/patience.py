@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 import anyio
 
 from roundtable.core.base.clock import SystemClock
-from roundtable.core.base.outage import Reminders
+from roundtable.core.base.outage_reports import Reminders
 from roundtable.core.base.waits import SHOWN_S, Wait, report_wait
 from roundtable.core.base.words import duration
 from roundtable.core.errors import (

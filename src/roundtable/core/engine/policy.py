@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from roundtable.core.engine.changes import context_exit, request_events
 from roundtable.core.engine.closing import (
     check_round_quorum,
     closing_events,
@@ -16,8 +15,9 @@ from roundtable.core.engine.closing import (
     with_measure,
     without_votes,
 )
-from roundtable.core.engine.hooks import StoringHooks
+from roundtable.core.engine.context_requests import context_exit, request_events
 from roundtable.core.engine.plan_checks import plan_isolated
+from roundtable.core.engine.stage_hooks import StoringHooks
 from roundtable.core.mode.base import vote_options_of
 from roundtable.core.mode.rounds import check_plan
 from roundtable.core.types.chat import Usage

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from roundtable.core.engine.hooks import TurnAttempt
     from roundtable.core.engine.journal import Journal
     from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
     from roundtable.core.engine.policy import Frame, RoundEnd, SessionPolicy
     from roundtable.core.engine.spending import RunBudget
+    from roundtable.core.engine.stage_hooks import TurnAttempt
     from roundtable.core.engine.synthesis import Writer
     from roundtable.core.protocols import Agent, DebateModeStrategy
     from roundtable.core.record.fold import Fold
