@@ -260,7 +260,6 @@ def run_analyzer(name: str) -> None:
         show("read again", json.dumps(masked(json.loads(table_.reread(first).to_json())), indent=1))
     with Roundtable(agents(), analyzer=name, storage="memory://") as table_:
         show_debate(table_, rounds=1, options=list(OPTIONS))
-    show("help", command("run", "--help"))
 
 
 def run_search(name: str) -> None:

@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     # Modules, so that `rt.sync.Roundtable` and `rt.tools.from_mcp(...)` need only `import roundtable as rt`.
+    from roundtable import errors as errors
+    from roundtable import prompts as prompts
+    from roundtable import protocols as protocols
     from roundtable import sync as sync
     from roundtable import tools as tools
+    from roundtable import types as types
     from roundtable._version import __version__
     from roundtable.agents import BaseAgent, from_callable
     from roundtable.api import Roundtable, debate
@@ -145,11 +149,15 @@ _HOME = {
     "debate": "api.table",
     "debate_sync": "sync",
     "decide": "scoring",
+    "errors": "errors",
     "from_callable": "agents.callables",
     "hookimpl": "core.hooks",
+    "prompts": "prompts",
+    "protocols": "protocols",
     "sync": "sync",
     "tool": "tools.functions",
     "tools": "tools",
+    "types": "types",
 }
 
 __getattr__: Callable[[str], object]

@@ -27,5 +27,8 @@ RoundtableError
 
 from __future__ import annotations
 
+from roundtable.core import errors as _errors
 from roundtable.core.errors import *  # noqa: F403 - the same names under the path that is promised
 from roundtable.core.errors import __all__ as __all__  # noqa: PLC0414 - type checkers see what is public here
+
+_rebuild = _errors._rebuild  # noqa: SLF001 - pickles of version 0.2 name it here

@@ -1,6 +1,6 @@
 """The typed values of the library. They are frozen, are the same after a round trip through JSON, and only calculate.
 
-Names load on first access, so importing one module of this package does not load the others.
+Names load on first access. They are defined in the files of `core/types/`.
 """
 
 from __future__ import annotations

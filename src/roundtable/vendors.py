@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from roundtable.core.types.chat import Usage
 
-__all__ = ["KNOWN_PROVIDERS", "VENDORS", "WITHOUT_HTTP", "ModelApi", "Vendor", "Wire", "known_provider"]
+__all__ = ["VENDORS", "WITHOUT_HTTP", "ModelApi", "Vendor", "Wire", "known_provider"]
 
 Wire: TypeAlias = Literal["anthropic", "openai-responses", "openai-chat", "google", "perplexity"]
 """Wire format: Anthropic's Messages, OpenAI's Responses, Chat Completions, Google's generateContent, or Sonar."""
@@ -343,9 +343,6 @@ WITHOUT_HTTP: Final[Mapping[str, ProviderInfo]] = {
 }
 """The providers without HTTP, by name."""
 
-KNOWN_PROVIDERS: Final[Mapping[str, ProviderInfo]] = {**VENDORS, **WITHOUT_HTTP}
-"""What the library itself knows about providers, by name."""
-
 
 def known_provider(name: str) -> ProviderInfo:
     """Return what the library itself knows about a provider; of other providers, it knows only the name.
@@ -354,4 +351,4 @@ def known_provider(name: str) -> ProviderInfo:
         >>> known_provider("openai").label, known_provider("human").billing, known_provider("acme").label
         ('ChatGPT', 'free', 'acme')
     """
-    return KNOWN_PROVIDERS.get(name) or ProviderInfo(name=name)
+    return VENDORS.get(name) or WITHOUT_HTTP.get(name) or ProviderInfo(name=name)

@@ -74,7 +74,7 @@ PLANTED: dict[str, tuple[Planted, ...]] = {
             {"src/roundtable/core/planted.py": "import roundtable.modes\n"},
             "roundtable.core.planted -> roundtable.modes",
         ),
-        ("an extra in the core", {"src/roundtable/engine/planted.py": "import rich\n"}, "engine.planted -> rich"),
+        ("an extra in the core", {"src/roundtable/core/engine/planted.py": "import rich\n"}, "engine.planted -> rich"),
     ),
     "types": (
         (

@@ -91,6 +91,13 @@ def test_every_public_name_can_be_had_and_is_listed() -> None:
         _ = roundtable.Rountable  # type: ignore[attr-defined]  # that is the point
 
 
+@pytest.mark.parametrize("name", ["errors", "prompts", "protocols", "sync", "tools", "types"])
+def test_the_packages_with_public_names_are_attributes_of_the_root(name: str) -> None:
+    code = f"import roundtable as rt; rt.Budget; print(rt.{name}.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"roundtable.{name}\n"
+
+
 def test_every_type_can_be_had_from_the_package_of_types() -> None:
     from roundtable import types
 

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = '''
 """A debate on the core alone; any other package of the library cannot be imported."""
 
 import sys
 from collections import Counter
+from pathlib import Path
 
 import anyio
 
@@ -27,6 +29,7 @@ class OnlyTheCore:
             raise ImportError(f"{name} is not part of the core")
 
 
+of_the_storage = set(sys.modules)
 sys.meta_path.insert(0, OnlyTheCore)
 
 from roundtable.core.base.clock import SystemClock
@@ -38,12 +41,12 @@ from roundtable.core.engine.run import DebateRun
 from roundtable.core.engine.spending import RunBudget
 from roundtable.core.mode.base import BaseModeStrategy
 from roundtable.core.mode.shapes import parallel
+from roundtable.core.prompts.layers import PromptLibrary
 from roundtable.core.record.fold import Fold
 from roundtable.core.types.agents import AgentConfig
 from roundtable.core.types.answers import AgentResponse
 from roundtable.core.types.consensus import ConsensusResult, Decision, Measured
 from roundtable.core.types.debate import DebateConfig, SessionRecord, TurnResult
-from roundtable.core.types.plan import TurnSpec
 
 
 class Opinionated:
@@ -59,7 +62,7 @@ class Survey(BaseModeStrategy):
     name = "survey"
 
     def steps(self, view):
-        return parallel(view, lambda seat, sees: TurnSpec(slot=0, agent=seat.id, task="Give your view.", sees=sees))
+        return parallel(view, lambda seat, sees: self.ask(view, seat, sees))
 
 
 class MostFrequent:
@@ -81,8 +84,9 @@ async def debate(topic, agents, storage):
     lease = await storage.lease(record.id, current_owner("core"), 60)
     journal = Journal(storage, Fold(record), lease, lambda event: None, SystemClock())
     with RunBudget(Ledger(), journal.fold, None) as funds:
-        policy = DebatePolicy(Survey(), MostFrequent(), None, decide)
-        run = DebateRun(journal, Survey(), agents, policy=policy, limits=RunLimits(), funds=funds, pace=StepLimiter())
+        mode = Survey(prompts=PromptLibrary(Path()))
+        policy = DebatePolicy(mode, MostFrequent(), None, decide)
+        run = DebateRun(journal, mode, agents, policy=policy, limits=RunLimits(), funds=funds, pace=StepLimiter())
         await run.run()
     return journal.fold.to_record()
 
@@ -90,15 +94,15 @@ async def debate(topic, agents, storage):
 seats = {name: Opinionated(name, opinion) for name, opinion in (("ada", "Tea"), ("bo", "Tea"), ("cy", "Milk"))}
 record = anyio.run(debate, "Tea or milk?", seats, MemoryStorage())
 print(record.status, len(record.rounds), record.rounds[-1].decision.winner)
-try:
-    import roundtable.modes
-except ImportError:
-    print("without parts")
+loaded = {name for name in set(sys.modules) - of_the_storage if name.startswith("roundtable.")}
+print({name.split(".")[1] for name in loaded} - set(PURE))
 '''
 
 
 def test_a_debate_needs_no_part_of_the_library_but_the_core(tmp_path: Path) -> None:
+    texts = (ROOT / "src/roundtable/modes/texts/collaborative.toml").read_text("utf-8")
+    (tmp_path / "survey.toml").write_text(texts.replace("collaborative", "survey"), "utf-8")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
-    assert (done.stdout, done.stderr) == ("completed 2 Tea\nwithout parts\n", "")
+    assert (done.stdout, done.stderr) == ("completed 2 Tea\nset()\n", "")

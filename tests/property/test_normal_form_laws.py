@@ -132,4 +132,4 @@ def test_only_one_function_normalises_unicode() -> None:
         and isinstance(node.value, ast.Name)
         and node.value.id == "unicodedata"
     ]
-    assert found == ["_core/text.py"]
+    assert found == ["core/base/text.py"]

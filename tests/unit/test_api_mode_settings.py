@@ -15,6 +15,11 @@ import pytest
 
 from roundtable.api.mode_settings import mode_settings
 from roundtable.core.base.clock import SystemClock
+from roundtable.core.capabilities import KeyValue
+from roundtable.core.hooks import Host
+from roundtable.core.mode.base import RoleConfig
+from roundtable.core.mode.shapes import last_only
+from roundtable.core.mode.wrapped import WrappedMode
 from roundtable.errors import ConfigurationError
 from roundtable.modes import (
     CollaborativeMode,
@@ -73,6 +78,11 @@ def test_a_mode_as_registered_has_no_settings(name: str) -> None:
         (Own(extra={"a": {"z", "b"}}), {"extra": [["a", ["b", "z"]]]}),
         (Own(extra=os.getcwd), {"extra": "posix.getcwd"}),
         (Own(extra=Usage), {"extra": "roundtable.types.chat.Usage"}),  # as version 0.2 stored it
+        (Own(extra=last_only), {"extra": "roundtable.modes.shapes.last_only"}),
+        (Own(extra=RoleConfig), {"extra": "roundtable.modes.base.RoleConfig"}),
+        (Own(extra=WrappedMode), {"extra": "roundtable.modes.wrappers.WrappedMode"}),
+        (Own(extra=KeyValue), {"extra": "roundtable.protocols.KeyValue"}),
+        (Own(extra=Host), {"extra": "roundtable.plugins.registrar.Host"}),
         (Own(extra=SystemClock), {"extra": "roundtable._core.clock.SystemClock"}),
         (Own(extra=Scale(3)), {"extra": [f"{__name__}.Scale", [["top", 3]]]}),
     ],

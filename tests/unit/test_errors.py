@@ -230,6 +230,13 @@ def test_copies_and_pickles_keep_every_field(error: RoundtableError) -> None:
         assert other.to_dict() == error.to_dict()
 
 
+def test_a_pickle_of_version_0_2_is_read() -> None:
+    error = AgentError("failed", hint="Ask again.")
+    stored = pickle.dumps(error, protocol=0).replace(b"roundtable.core.", b"roundtable.")
+    assert b"core" not in stored
+    assert pickle.loads(stored).to_dict() == error.to_dict()
+
+
 def test_a_wrapped_error_travels_as_its_text() -> None:
     original = AgentError("failed", cause=KeyError("x"))
     copied = pickle.loads(pickle.dumps(original))

@@ -108,7 +108,7 @@ _NAMES = {
     "ai": "AIConsensusAnalyzer AnalyzerDiagnostics",
     "basic": "ConsensusAnalyzer PlainAnalyzer",
     "chain": "AnalyzerChain AskingMeter NamedMeter",
-    "decision": ("BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record"),
+    "decision": "BallotBasis CastVote ballots_of cast_votes check_decider check_rule decide_record",
     "declared": "DeclaredAnalyzer RoundCamps",
     "factories": "BUILTIN_ANALYZERS AnalyzerSetup DebateAnalyzerFactory Readers",
     "findings": (

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["mode_settings"]
 
 _MOST_LEVELS: Final = 20
-_STORED_PATHS: Final = {"roundtable.core.base.": "roundtable._core.", "roundtable.core.": "roundtable."}
+_STORED_PATHS: Final = {
+    "roundtable.core.base.": "roundtable._core.",
+    "roundtable.core.mode.wrapped": "roundtable.modes.wrappers",
+    "roundtable.core.mode.": "roundtable.modes.",
+    "roundtable.core.capabilities": "roundtable.protocols",
+    "roundtable.core.hooks": "roundtable.plugins.registrar",
+    "roundtable.core.": "roundtable.",
+}
 """Beginnings of the paths of modules, and what stands for them in stored settings: the paths of version 0.2."""
 
 
@@ -109,9 +116,8 @@ def _describe(value: object, inner: Callable[[object], JsonValue]) -> JsonValue:
 
 def _name_of(value: type | FunctionType | BuiltinFunctionType) -> str:
     module = value.__module__
-    for path, stored in _STORED_PATHS.items():
-        if module.startswith(path):
-            module = stored + module.removeprefix(path)
+    path = next((path for path in _STORED_PATHS if module.startswith(path)), "")
+    module = _STORED_PATHS.get(path, "") + module.removeprefix(path)
     name = f"{module}.{value.__qualname__}"
     if "<" in name:
         raise _NotPlainError(f"{name} has no name of its own")

@@ -635,7 +635,7 @@ class Roundtable(FrontTable, SessionFiles, StoredSessions, TeamTable):
         is closed and then used again, the new table uses its new objects.
 
         Args:
-            tenant: LeaseOwner of the sessions; the new table does not see sessions of other tenants.
+            tenant: Owner of the sessions; the new table does not see sessions of other tenants.
             observers: Observers that receive every event of the new table's debates, in addition to the observers of
                 this table. Their `notify_call` is not called, because it would reveal calls of other tenants.
 

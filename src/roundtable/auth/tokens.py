@@ -118,7 +118,7 @@ class TokenStore:
         """Create a token.
 
         Args:
-            user: LeaseOwner of the token; also the tenant whose sessions the token gives access to.
+            user: Owner of the token; also the tenant whose sessions the token gives access to.
             scopes: Scopes that the token grants.
             days: Days until the token expires, up to 36,500; with `None`, it never expires.
             audience: The only server that accepts the token; if left out, any server.

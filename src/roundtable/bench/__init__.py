@@ -1,5 +1,9 @@
 """Benchmarks: scenarios and experiments, and studies that measure whether debating pays."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from roundtable.bench.arms import BASELINES, Extract, Moves, StudyAnswer, extract_last
 from roundtable.bench.experiments import (
     Experiment,
@@ -54,6 +58,10 @@ from roundtable.bench.statistics import (
     wilson_interval,
 )
 from roundtable.bench.study import Study, read_study, run_study
+from roundtable.core.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "BASELINES",
@@ -115,3 +123,7 @@ __all__ = [
     "wilson_interval",
     "write_paper",
 ]
+
+__getattr__: Callable[[str], object]
+__dir__: Callable[[], list[str]]
+__getattr__, __dir__ = lazy_names(__name__, {})

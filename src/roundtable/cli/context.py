@@ -393,7 +393,7 @@ def make_table(
         command_options: Options from the command line.
         settings: Settings from the environment.
         storage: Where sessions are stored; the default storage when `None`.
-        tenant: LeaseOwner of the sessions.
+        tenant: Owner of the sessions.
         asks_people: As for `open_context`.
         approve_tools: Function that approves tool calls with `--approve-tools`, if not the person at the terminal.
 

@@ -295,9 +295,11 @@ class Catalog:
     def provider_infos(self) -> tuple[ProviderInfo, ...]:
         """Return what all providers declare, without named endpoints.
 
-        Those in `known_providers` come first, even if they are not registered; then the others as they were added.
+        Those in `known_providers` with a key come first, even if they are not registered; then the others as they were
+        added.
         """
-        infos = map(self.provider_info, dict.fromkeys((*self.known_providers, *self.providers.names())))
+        known = [name for name, info in self.known_providers.items() if info.key_env]
+        infos = map(self.provider_info, dict.fromkeys((*known, *self.providers.names())))
         return tuple(info for info in infos if info.kind is None)
 
     def providers_by_key(self) -> dict[tuple[str, ...], tuple[ProviderInfo, ...]]:

@@ -1,4 +1,4 @@
-"""The debate loop: sessions, leases, the journal and the run."""
+"""`DebateEngine`, sessions and teams; the loop of a debate, whose public names are here too, is in `core/engine/`."""
 
 from roundtable.analysis import ConsensusAnalyzer
 from roundtable.core.engine.events import EventHub, Subscription

@@ -414,7 +414,7 @@ class DebateEngine:
             fold = check_past(journal.fold)
             mode = mode or mode_of(fold.record.config, self.modes)
             check_decider(fold.record.config, self.rules)
-            self._parse_exit(fold.record.config)  # refused before anything is stored
+            exits = self._parse_exit(fold.record.config)  # refused before anything is stored
             participants = agents if agents is not None else agents_of(self.agents, fold)
             has_failed = fold.error is not None  # read now: an adoption is stored as a resume, which clears the error
             with RunBudget(self.ledger, fold, limits.budget) as funds:
@@ -425,7 +425,7 @@ class DebateEngine:
                     journal,
                     mode,
                     participants,
-                    policy=self._policy(fold, mode, meter),
+                    policy=self._policy(fold, mode, meter or self.meter, exits),
                     limits=replace(limits, turn_timeout_s=limits.turn_timeout_s or self.turn_timeout_s),
                     funds=funds,
                     pace=self.pace,
@@ -438,13 +438,14 @@ class DebateEngine:
                     await run.run()
             return fold
 
-    def _policy(self, fold: Fold, mode: DebateModeStrategy, meter: ConsensusMeter | None) -> SessionPolicy:
+    def _policy(
+        self, fold: Fold, mode: DebateModeStrategy, meter: ConsensusMeter, criterion: ExitCriterion | None
+    ) -> SessionPolicy:
         """Return what is particular to the session's kind: a team, or a debate with its meter, exits and rule."""
         if fold.record.config.team is not None:
             return TeamPolicy()
-        criterion = self._parse_exit(fold.record.config)
         exits = None if criterion is None else CheckedExits(criterion)
-        return DebatePolicy(mode, safe_meter(meter or self.meter), exits, partial(decide_record, rules=self.rules))
+        return DebatePolicy(mode, safe_meter(meter), exits, partial(decide_record, rules=self.rules))
 
     async def _store_changes(
         self,

@@ -95,7 +95,7 @@ class SessionManager:
 
     Args:
         storage: Where sessions are stored.
-        tenant: LeaseOwner of the sessions; this manager never sees sessions of other tenants.
+        tenant: Owner of the sessions; this manager never sees sessions of other tenants.
         clock: Source of the time.
         signals: Notifies runs of control requests; managers that share this object notify each other's runs.
         on_delete: Called with the id and the tenant of each deleted session.

@@ -23,7 +23,7 @@ from roundtable.plugins import builtin
 from roundtable.plugins.isolated import check_api, run_hooks
 from roundtable.plugins.selection import Plugins, name_of, plugins_of
 from roundtable.settings import Settings
-from roundtable.vendors import KNOWN_PROVIDERS
+from roundtable.vendors import VENDORS, WITHOUT_HTTP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +176,7 @@ class LoadedPlugins:
 
     def __init__(self, chosen: Plugins) -> None:
         self.chosen = chosen
-        self.catalog: Catalog = Catalog(known_providers=KNOWN_PROVIDERS)
+        self.catalog: Catalog = Catalog(known_providers={**VENDORS, **WITHOUT_HTTP})
         """Everything that can be looked up by name."""
         self._reports: dict[str, PluginReport] = {}
         self._installed: tuple[Installed, ...] | None = None

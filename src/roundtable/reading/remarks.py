@@ -51,7 +51,7 @@ _DOUBTFUL: Final = re.compile(
     r")[\s*_`\"'.!)。]*\Z",
     re.IGNORECASE,
 )
-_WIDE_LEAD: Final = re.compile("[,;，；、—…]")
+_WIDE_LEAD: Final = re.compile(r"[,;，；、—…]|\.{3}")
 _MOST_CHARS: Final = 60
 """Most characters of a remark."""
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from roundtable.results.debate_result import DebateResult
     from roundtable.results.evidence import EvidenceReport
 
-__all__ = ["AnswerChanges", "movement_of", "view_of", "with_names"]
+__all__ = ["CampMoves", "movement_of", "view_of", "with_names"]
 
 _MOST_MOVES: Final = 6
 _FLOW_CHARS: Final = 40
@@ -83,7 +83,7 @@ _STATES: Final = {
 }
 
 
-class AnswerChanges:
+class CampMoves:
     """The camps of a result and the moves between them, for a view.
 
     Args:
@@ -303,14 +303,14 @@ def view_of(result: DebateResult, checked: EvidenceReport | None = None, *, roun
     )
 
 
-def movement_of(result: DebateResult, flow: OpinionFlow | None) -> AnswerChanges:
+def movement_of(result: DebateResult, flow: OpinionFlow | None) -> CampMoves:
     """Return who held which answer and who moved.
 
     Args:
         result: The result.
         flow: The opinion flow of the result, if it has one.
     """
-    return AnswerChanges(flow, result.rounds, _agents(result))
+    return CampMoves(flow, result.rounds, _agents(result))
 
 
 def _agents(result: DebateResult) -> dict[str, str]:
@@ -549,7 +549,7 @@ class _RoundReader:
         result: DebateResult,
         record: RoundRecord,
         seats: Mapping[str, int],
-        movement: AnswerChanges,
+        movement: CampMoves,
         numbered: Mapping[str, str],
     ) -> None:
         self._held = record

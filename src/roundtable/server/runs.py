@@ -207,7 +207,7 @@ async def further_rounds(
     """Return which rounds a session may run when it is resumed.
 
     Args:
-        caller: LeaseOwner of the session.
+        caller: Owner of the session.
         session_id: Id of the session.
         added: Number of rounds to add, as for `extend`.
         step: Whether to run only the next round.

@@ -111,6 +111,7 @@ def test_bold_words_without_a_colon_are_the_answer(text: str, value: str) -> Non
         ("La respuesta es 42, gracias.", "42"),
         ("答案是42，谢谢。", "42"),
         ("42, thank you!", "42"),
+        ("42...thanks", "42"),
         ("Canberra, I'm sure.", "Canberra"),
         ("My answer is 42, I think.", "42"),
         ("42, I think.", "42"),

@@ -26,6 +26,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
         "first_writer": "roundtable.agents.first_synthesizer",
     },
     "roundtable.api": {"handle": "roundtable.api.runs", "stream": "roundtable.api.runs"},
+    "roundtable.bench": {"Movement": "roundtable.bench.AnswerChanges"},
     "roundtable.client": {
         "ConversationRequest": "roundtable.client.ConversationKeywords",
         "DebateRequest": "roundtable.client.DebateKeywords",

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from roundtable.core.capabilities import ComparingMeter
-    from roundtable.core.errors import RoundtableError
+    from roundtable.core.protocols import ConsensusMeter
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.answers import AgentResponse
     from roundtable.core.types.base import JsonValue
@@ -228,7 +227,7 @@ def _quorum_error(turns: Sequence[AnyTurn], answered: int, agent_count: int, quo
 
 
 async def measure_round(
-    meter: ComparingMeter,
+    meter: ConsensusMeter,
     record: RoundRecord,
     session: SessionRecord,
     before: Sequence[RoundRecord] = (),
@@ -244,13 +243,10 @@ async def measure_round(
         before: The earlier rounds; answers of this round may refer to their answers.
         groupthink: Whether to look for signs of groupthink.
     """
-    measure = partial(
-        meter.measure,
-        topic=session.config.topic,
-        session_id=session.id,
-        groupthink=groupthink,
-        earlier=answers_by_turn(turn for round_record in (*before, record) for turn in round_record.turns),
-    )
+    measure = partial(meter.measure, topic=session.config.topic, session_id=session.id, groupthink=groupthink)
+    if getattr(meter, "compares_earlier", False):
+        turns = (turn for round_record in (*before, record) for turn in round_record.turns)
+        measure = partial(measure, earlier=answers_by_turn(turns))
     independent = independent_answers(record)
     baseline = await measure(independent) if independent else None
     measured = await measure(record.responses)

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from roundtable.core.capabilities import ComparingMeter
     from roundtable.core.engine.closing import DebateExits, Decider
     from roundtable.core.engine.journal import Journal
     from roundtable.core.engine.plan_checks import StepLimiter
     from roundtable.core.errors import QuorumLost
-    from roundtable.core.protocols import DebateModeStrategy
+    from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.consensus import Measured
     from roundtable.core.types.debate import AnyTurn, DebateContext, ExitResult, RoundRecord
@@ -117,7 +116,7 @@ class DebatePolicy:
     def __init__(
         self,
         mode: DebateModeStrategy,
-        meter: ComparingMeter,
+        meter: ConsensusMeter,
         exits: DebateExits | None,
         decide: Decider,
     ) -> None:

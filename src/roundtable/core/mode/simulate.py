@@ -98,7 +98,7 @@ def check_supported(
         raise ConfigurationError(msg, hint="Use another number of options, or another mode.")
     if perspectives and not getattr(mode, "takes_perspectives", True):
         msg = f"mode {name!r} does not use perspectives"
-        raise ConfigurationError(msg, hint="Use the mode 'expert-panel', or leave perspectives out.")
+        raise ConfigurationError(msg, hint="Leave perspectives out, or use a mode that has them.")
 
 
 def check_config(mode: DebateModeStrategy, config: DebateConfig) -> None:

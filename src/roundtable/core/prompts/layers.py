@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from roundtable.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -144,16 +145,20 @@ class PromptLibrary:
         self._json: dict[str, str] = {}
 
     @cached_property
-    def _folders(self) -> tuple[Traversable, ...]:
-        shipped = files("roundtable.modes").joinpath("texts")
-        return (shipped,) if self.folder is None else (self.folder, shipped)
+    def _shipped(self) -> Traversable:
+        return files("roundtable.modes").joinpath("texts")
 
-    def _files(self, mode: str) -> tuple[Traversable, ...]:
-        """Return the files that may hold the texts of a mode; none for a name that would lead out of the folders."""
+    def _files(self, mode: str) -> Iterator[Traversable]:
+        """Yield the files that may hold the texts of a mode; none for a name that would lead out of the folders.
+
+        The built-in files, which are beside the built-in modes, are looked for last.
+        """
         name = PureWindowsPath(f"{mode}.toml")  # parses the separators and drives of all systems
         if name.anchor or ".." in name.parts or "\0" in mode:
-            return ()
-        return tuple(folder.joinpath(f"{mode}.toml") for folder in self._folders)
+            return
+        if self.folder is not None:
+            yield self.folder.joinpath(f"{mode}.toml")
+        yield self._shipped.joinpath(f"{mode}.toml")
 
     def has(self, mode: str) -> bool:
         """Check whether there are texts for a mode."""
