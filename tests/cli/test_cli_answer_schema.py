@@ -30,7 +30,7 @@ def test_values_of_the_type_in_a_file_are_in_the_result(command: Command) -> Non
     ],
     ids=["missing", "no JSON", "a list", "no object"],
 )
-def test_a_file_that_is_no_schema_is_refused(command: Command, text: str | None, problem: str) -> None:
+def test_a_file_without_a_valid_schema_is_refused(command: Command, text: str | None, problem: str) -> None:
     if text is not None:
         Path("price.json").write_text(text, "utf-8")
     agents = script(Path.cwd(), "ada", {"*": said("Tea")})

@@ -24,7 +24,7 @@ def test_the_quick_experiment_runs_on_scripted_models_and_writes_its_folder(comm
 
 
 @pytest.mark.slow
-def test_it_runs_as_a_process_of_its_own(tmp_path: Path) -> None:
+def test_the_quick_experiment_runs_in_its_own_process(tmp_path: Path) -> None:
     agents = always(tmp_path, AGENTS)
     done = as_process(tmp_path, ["bench", "run", QUICK, "--agents", agents, "--json", "-o", "out"])
     assert done.code == 0, done.both
@@ -52,7 +52,7 @@ def test_the_matrix_is_listed_and_narrowed_without_a_call(command: Command) -> N
     assert not Path("results").exists()
 
 
-def test_agents_of_the_file_debate_unless_the_command_line_names_others(command: Command) -> None:
+def test_the_agents_of_the_file_debate_unless_the_command_line_names_others(command: Command) -> None:
     file = plan(Path.cwd(), always(Path.cwd(), {"ada": "Tea", "bo": "Tea"}))
     words = ("bench", "run", file, "--filter-mode", "council", "--filter-rounds", "1", "--json")
     (one,) = command(*words).json  # type: ignore[misc]
@@ -71,7 +71,7 @@ def test_a_debate_that_fails_is_shown_and_gives_exit_code_1(command: Command) ->
     assert (done.code, "FAILED" in done.out) == (1, True)
 
 
-def test_an_experiment_with_a_mode_that_is_not_there_is_refused_before_a_call(command: Command) -> None:
+def test_an_experiment_with_an_unknown_mode_is_refused_before_any_call(command: Command) -> None:
     file = Path("plan.toml")
     file.write_text('name = "x"\n[variables]\nmodes = ["collaborative", "delfi"]\nrounds = [1]\ntopics = ["Tea?"]\n')
     done = command("bench", "run", str(file), "--agents", script(Path.cwd(), "mute", []))
@@ -132,7 +132,7 @@ def test_a_study_shows_its_tables(command: Command) -> None:
     assert "Error: the extract pattern '(' is not a regular expression" in refused.err
 
 
-def test_a_study_in_a_file_is_held_kept_and_continued(command: Command) -> None:
+def test_a_study_from_a_file_is_run_stored_and_continued(command: Command) -> None:
     Path("q.csv").write_text("question,gold\n2 + 2?,4\n3 + 3?,6\n", "utf-8")
     Path("s.yaml").write_text("name: sums\nquestions: q.csv\nmodes: [delphi]\nresamples: 100\ndebate: {rounds: 1}\n")
     agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo"))
@@ -147,7 +147,7 @@ def test_a_study_in_a_file_is_held_kept_and_continued(command: Command) -> None:
     assert "--modes is not an option for the study in 's.yaml'" in refused.err
 
 
-def test_a_kept_study_asks_once_and_stays_the_same_study(command: Command) -> None:
+def test_a_stored_study_makes_its_calls_once_and_stays_the_same_study(command: Command) -> None:
     Path("q.csv").write_text("question,gold\n2 + 2?,4\n", "utf-8")
     agents = ",".join(script(Path.cwd(), name, {"*": said("4")}) for name in ("ada", "bo"))
     words = ("bench", "study", "q.csv", "--agents", agents, "--analyzer", "declared", "--study", "sums", "--db", "s.db")
@@ -165,7 +165,7 @@ def test_a_kept_study_asks_once_and_stays_the_same_study(command: Command) -> No
 
 
 @pytest.mark.parametrize("file", ["none.yaml", "q.csv"])
-def test_a_file_that_is_not_there_is_a_matter_of_the_command_line(command: Command, file: str) -> None:
+def test_a_missing_file_is_a_usage_error(command: Command, file: str) -> None:
     assert command("bench", "run", file).code == 2
     assert command("bench", "study", file).code == 2
 
@@ -180,7 +180,9 @@ def test_a_study_writes_a_folder_for_a_paper(command: Command, tmp_path: Path) -
     assert "The report is in" in done.err
 
 
-def test_without_matplotlib_no_call_is_made(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_makes_no_call_when_matplotlib_is_missing(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     questions = tmp_path / "questions.csv"
     questions.write_text("question,gold\n2 + 2?,4\n", "utf-8")
     monkeypatch.setitem(sys.modules, "matplotlib", None)

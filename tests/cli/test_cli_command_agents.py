@@ -11,7 +11,7 @@ from integration.command_kit import SPEAKS, Stubs
 from roundtable.results.debate_result import DebateResult
 
 
-def test_programs_debate_and_their_conversations_go_on(
+def test_programs_debate_and_continue_their_conversations(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stubs = Stubs(tmp_path / "bin")
@@ -29,9 +29,7 @@ def test_programs_debate_and_their_conversations_go_on(
         assert ["--resume" in str(start["argv"]) for start in stubs.starts(name)] == [False, True]
 
 
-def test_a_program_that_is_not_there_is_named_with_the_way_on(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_program_is_named_with_a_way_to_continue(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     done = command("Tea?", "--agents", "claude-cli", "--rounds", "1")
     assert done.code == 5

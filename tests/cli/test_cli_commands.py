@@ -31,7 +31,7 @@ def differ(tmp_path: Path) -> str:
 # ------------------------------------------------------------------ debate
 
 
-def test_a_debate_shows_positions_reasons_confidence_agreement_and_where_it_is(
+def test_a_debate_shows_positions_reasons_confidence_agreement_and_where_it_is_stored(
     command: Command, agree: str, tmp_path: Path
 ) -> None:
     done = command("Tea or coffee?", "--agents", agree, "--rounds", "2")
@@ -67,7 +67,7 @@ def test_a_topic_that_is_the_name_of_a_command_needs_the_word_debate(command: Co
     assert DebateResult.from_json(done.out).topic == "modes"
 
 
-def test_a_private_round_and_the_gate_are_options(command: Command, agree: str) -> None:
+def test_a_private_round_and_the_gate_can_be_set_by_options(command: Command, agree: str) -> None:
     asked = ("--agents", agree, "--rounds", "3", "--baseline", "--skip-rounds-when", "0.3", "--json")
     shown = json.loads(command("Tea or coffee?", *asked).out)
     assert (shown["exit"]["reason"], len(shown["rounds"])) == ("skipped", 1)
@@ -106,7 +106,7 @@ def test_options_are_given_with_commas_or_one_by_one(command: Command, tmp_path:
     assert "[yes, now] It is" in shown.out
 
 
-def test_a_debate_can_be_asked_to_show_only_its_end(command: Command, agree: str) -> None:
+def test_quiet_shows_only_the_end_of_a_debate(command: Command, agree: str) -> None:
     done = command("Tea?", "--agents", agree, "--rounds", "2", "--quiet")
     assert done.out.startswith("Answer: Tea")
 
@@ -125,7 +125,7 @@ def test_a_debate_ends_early_when_asked_to(command: Command, agree: str) -> None
     assert DebateResult.from_json(command("Tea?", "-a", agree, "-r", "2", "--json").out).config.exit is None
 
 
-def test_a_failed_agent_is_named_and_the_others_go_on(command: Command, tmp_path: Path) -> None:
+def test_a_failed_agent_is_named_and_the_others_continue(command: Command, tmp_path: Path) -> None:
     agents = f"{always(tmp_path, {'ada': 'Tea'})},{script(tmp_path, 'bo', [])}"
     done = command("Tea?", "--agents", agents, "--rounds", "1")
     assert done.code == 0
@@ -134,7 +134,7 @@ def test_a_failed_agent_is_named_and_the_others_go_on(command: Command, tmp_path
     assert done.err == ""
 
 
-def test_what_is_kept_in_memory_ends_with_the_command(command: Command, agree: str) -> None:
+def test_a_debate_in_memory_is_not_stored_after_the_command(command: Command, agree: str) -> None:
     done = command("Tea?", "--agents", agree, "--rounds", "1", "--storage", "memory://")
     assert "Not stored: memory:// ends with the command." in done.out
     assert "roundtable show" not in done.out
@@ -150,7 +150,7 @@ def test_a_result_is_written_as_a_page_too(command: Command, agree: str) -> None
     assert Path("again.html").read_text("utf-8") == page
 
 
-def test_sessions_go_elsewhere_with_a_warning_where_the_place_nobody_chose_cannot_be_written(
+def test_sessions_are_stored_elsewhere_with_a_warning_if_the_default_place_cannot_be_written(
     command: Command, place: Path, agree: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (place / "data").write_text("no folder")
@@ -162,7 +162,7 @@ def test_sessions_go_elsewhere_with_a_warning_where_the_place_nobody_chose_canno
 
 
 @pytest.mark.parametrize("chosen", ["DATABASE_PATH", "--db", "--storage"])
-def test_a_place_that_was_chosen_is_never_replaced_by_another(
+def test_a_chosen_storage_is_never_replaced_by_another(
     command: Command, place: Path, agree: str, monkeypatch: pytest.MonkeyPatch, chosen: str
 ) -> None:
     (place / "data").write_text("no folder")
@@ -183,7 +183,7 @@ def test_a_place_that_was_chosen_is_never_replaced_by_another(
 # ------------------------------------------------------------------ stored sessions
 
 
-def test_a_session_is_shown_again_by_the_beginning_of_its_id(command: Command, agree: str) -> None:
+def test_a_session_can_be_shown_by_the_first_characters_of_its_id(command: Command, agree: str) -> None:
     told = command("Tea?", "--agents", agree, "--rounds", "2", "--json")
     session = session_of(told)
     assert command("show", session, "--json").out == told.out
@@ -192,7 +192,7 @@ def test_a_session_is_shown_again_by_the_beginning_of_its_id(command: Command, a
     assert all(part in shown for part in ("Tea?", "Round 1 of 2", "Round 2 of 2", "Because coffee.", "Answer: Tea"))
 
 
-def test_the_place_is_repeated_in_what_to_type_next(command: Command, agree: str) -> None:
+def test_suggested_commands_repeat_the_storage(command: Command, agree: str) -> None:
     done = command("Tea?", "--agents", agree, "--rounds", "1", "--db", "my debates.db")
     assert "--db 'my debates.db'" in done.out
     session = json.loads(command("sessions", "--db", "my debates.db", "--json").out)[0]["id"]
@@ -200,7 +200,7 @@ def test_the_place_is_repeated_in_what_to_type_next(command: Command, agree: str
 
 
 @pytest.mark.parametrize("given", ["", "zz", "0" * 32])
-def test_a_session_that_is_not_there_is_an_error(command: Command, agree: str, given: str) -> None:
+def test_an_unknown_session_is_an_error(command: Command, agree: str, given: str) -> None:
     command("Tea?", "--agents", agree, "--rounds", "1")
     done = command("show", given)
     assert done.code == 6
@@ -208,7 +208,7 @@ def test_a_session_that_is_not_there_is_an_error(command: Command, agree: str, g
 
 
 @pytest.mark.slow
-def test_a_beginning_that_fits_several_sessions_is_an_error(command: Command, agree: str) -> None:
+def test_an_ambiguous_session_id_is_an_error(command: Command, agree: str) -> None:
     ids = [session_of(command("Tea?", "-a", agree, "-r", "1", "--json")) for _ in range(17)]
     first = next(letter for letter in "0123456789abcdef" if sum(name.startswith(letter) for name in ids) > 1)
     done = command("show", first, "--json")
@@ -228,7 +228,7 @@ def test_sessions_are_listed_newest_first_and_filtered(command: Command, agree: 
     assert json.loads(command("sessions", "--json", "--status", "paused").out) == []
 
 
-def test_asking_an_empty_place_makes_no_file(command: Command) -> None:
+def test_reading_an_empty_storage_creates_no_file(command: Command) -> None:
     assert "No session" in command("sessions").out
     assert json.loads(command("sessions", "--json").out) == []
     assert command("show", "abc").code == 6
@@ -261,7 +261,7 @@ def test_budgets_of_the_command_line_hold_for_debate_resume_and_extend(command: 
         assert (result.exit and result.exit.reason, result.usage.calls) == ("budget", calls)
 
 
-def test_a_used_up_budget_is_refused_with_the_way_on_and_changes_nothing(command: Command, agree: str) -> None:
+def test_a_spent_budget_is_refused_with_a_way_to_continue_and_changes_nothing(command: Command, agree: str) -> None:
     begun = command("Tea?", "--agents", agree, "--rounds", "1", "--json")
     session = session_of(begun)
     before = command("show", session, "--json").out
@@ -276,14 +276,14 @@ def test_a_used_up_budget_is_refused_with_the_way_on_and_changes_nothing(command
 
 
 @pytest.mark.parametrize("wrong", ["40", "calls=", "calls=0", "calls=x", "money=3", "calls=3,calls=4", "usd=-1"])
-def test_a_budget_that_is_none_is_refused_with_its_value(command: Command, agree: str, wrong: str) -> None:
+def test_an_invalid_budget_is_refused_with_its_value(command: Command, agree: str, wrong: str) -> None:
     done = command("Tea?", "--agents", agree, "--budget", wrong)
     assert done.code == 2
     assert wrong.split(",", 1)[0].partition("=")[0] in done.err
     assert "--budget usd=0.5,calls=40" in done.err or "once" in done.err
 
 
-def test_a_completed_session_cannot_be_resumed_and_is_told_how_to_go_on(command: Command, agree: str) -> None:
+def test_resuming_a_completed_session_is_refused_with_a_way_to_continue(command: Command, agree: str) -> None:
     session = session_of(command("Tea?", "--agents", agree, "--rounds", "1", "--json"))
     done = command("resume", session)
     assert done.code == 6
@@ -294,7 +294,7 @@ def test_a_completed_session_cannot_be_resumed_and_is_told_how_to_go_on(command:
     assert (error["name"], error["sessionId"]) == ("SessionConflict", session)
 
 
-def test_lost_quorum_is_told_with_what_there_is_and_resuming_asks_only_what_is_missing(
+def test_a_lost_quorum_shows_the_answers_so_far_and_resuming_asks_only_for_missing_ones(
     command: Command, tmp_path: Path
 ) -> None:
     agents = f"{script(tmp_path, 'ada', [said('Tea')])},{script(tmp_path, 'bo', [said('Tea')])}"
@@ -323,7 +323,7 @@ def test_lost_quorum_in_json_is_the_error_with_its_session(command: Command, tmp
     assert error["hint"]
 
 
-def test_a_session_that_broke_is_resumed_and_not_stopped(command: Command, tmp_path: Path) -> None:
+def test_a_failed_session_can_be_resumed_but_not_stopped(command: Command, tmp_path: Path) -> None:
     command("Tea?", "--agents", script(tmp_path, "ada", []), "--rounds", "1")
     session = json.loads(command("sessions", "--json").out)[0]["id"]
     done = command("stop", session[:8])
@@ -331,7 +331,7 @@ def test_a_session_that_broke_is_resumed_and_not_stopped(command: Command, tmp_p
     assert "nothing to stop" in done.err
 
 
-def test_a_session_that_does_not_run_cannot_be_paused(command: Command, agree: str) -> None:
+def test_a_session_that_is_not_running_cannot_be_paused(command: Command, agree: str) -> None:
     session = session_of(command("Tea?", "--agents", agree, "--rounds", "1", "--json"))
     done = command("pause", session)
     assert done.code == 6
@@ -341,7 +341,9 @@ def test_a_session_that_does_not_run_cannot_be_paused(command: Command, agree: s
 # ------------------------------------------------------------------ what there is
 
 
-def test_agents_says_who_would_sit_at_the_table_and_why(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_agents_says_which_agents_would_debate_and_why(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary-0123456789")
     done = command("agents")
@@ -354,7 +356,7 @@ def test_agents_says_who_would_sit_at_the_table_and_why(command: Command, monkey
     assert "canary" not in done.both
 
 
-def test_agents_shows_those_named_on_the_command_line(command: Command, agree: str) -> None:
+def test_the_command_agents_shows_the_agents_named_on_the_command_line(command: Command, agree: str) -> None:
     done = command("agents", "--agents", agree)
     assert done.out.count("named on the command line") == 3
 
@@ -383,7 +385,7 @@ def test_the_version_is_shown(command: Command, words: tuple[str, ...]) -> None:
 # ------------------------------------------------------------------ estimate
 
 
-def test_an_estimate_says_the_worst_case_and_holds_no_debate(command: Command, agree: str) -> None:
+def test_an_estimate_states_the_worst_case_and_starts_no_debate(command: Command, agree: str) -> None:
     done = command("Tea or coffee?", "--agents", agree, "--rounds", "2", "--estimate")
     assert done.code == 0
     assert "At most 12 calls, " in done.out
@@ -401,7 +403,7 @@ def test_an_estimate_is_one_json_document(command: Command, agree: str) -> None:
     assert command("Tea?", "--agents", agree, "--rounds", "0", "--estimate").code != 0
 
 
-def test_a_debate_is_put_together_at_its_end_or_later(command: Command, tmp_path: Path) -> None:
+def test_a_debate_is_synthesized_at_its_end_or_later(command: Command, tmp_path: Path) -> None:
     made = {"conclusion": "Drink what you like.", "commonGround": ["Both wake."]}
     ada = script(tmp_path, "ada", [said("Tea"), made])
     agents = f"{ada},{always(tmp_path, {'bo': 'Coffee'})}"
@@ -413,9 +415,7 @@ def test_a_debate_is_put_together_at_its_end_or_later(command: Command, tmp_path
     assert command("synthesize", "last").out.count("Common ground: Both wake.") == 1
 
 
-def test_a_synthesis_that_cannot_be_read_is_shown_in_part_and_can_be_asked_for_again(
-    command: Command, differ: str
-) -> None:
+def test_an_unreadable_synthesis_is_shown_in_part_and_can_be_requested_again(command: Command, differ: str) -> None:
     done = command("Tea or coffee?", "--agents", differ, "--rounds", "1", "--synthesize")
     assert done.code == 0
     assert "No answer: no decision" in done.out
@@ -424,7 +424,7 @@ def test_a_synthesis_that_cannot_be_read_is_shown_in_part_and_can_be_asked_for_a
     assert again.json["usage"]["calls"] > 5
 
 
-def test_a_synthesis_that_fails_is_said_and_can_be_asked_for_again(command: Command, tmp_path: Path) -> None:
+def test_a_failed_synthesis_is_reported_and_can_be_requested_again(command: Command, tmp_path: Path) -> None:
     ada = script(tmp_path, "ada", [said("Tea"), " ", " "])
     agents = f"{ada},{always(tmp_path, {'bo': 'Coffee'})}"
     done = command("Tea or coffee?", "--agents", agents, "--rounds", "1", "--synthesize")
@@ -446,7 +446,7 @@ def test_files_are_attached_to_the_question(command: Command, agree: str, tmp_pa
     assert "'none.txt' cannot be read" in missing.err
 
 
-def test_a_batch_of_a_provider_that_nobody_uses_is_refused(command: Command) -> None:
+def test_a_batch_for_a_provider_that_no_agent_uses_is_refused(command: Command) -> None:
     done = command("Tea?", "--agents", "anthropic:a,compatible:b", "--batch", "openai")
     assert done.code == 2
     assert "--batch openai: no agent uses this provider" in done.both

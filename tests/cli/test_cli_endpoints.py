@@ -73,7 +73,7 @@ def test_a_mistyped_price_is_refused(command: Command, text: str) -> None:
         (["box-a=1,2"], "'provider:model'"),
     ],
 )
-def test_a_price_that_cannot_be_is_refused(command: Command, prices: list[str], reason: str) -> None:
+def test_an_impossible_price_is_refused(command: Command, prices: list[str], reason: str) -> None:
     done = command("Tea?", *(word for price in prices for word in ("--price", price)))
     assert done.code == 2
     assert reason in done.both

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.slow
-def test_a_killed_debate_is_watched_resumed_and_handed_on(place: Path, command: Command) -> None:
+def test_a_killed_debate_is_watched_resumed_and_exported(place: Path, command: Command) -> None:
     slow = Slow(quick=4)
     with LoopbackServer(slow) as server:
         base = ("--base-url", f"compatible={server.url}")

@@ -66,7 +66,7 @@ def is_plain_fault(done: Done, code: int) -> bool:
         pytest.param(["sessions", "--status", "asleep"], 2, "paused", id="an unknown state"),
     ],
 )
-def test_a_command_line_that_does_not_fit_is_refused_with_what_is_allowed(
+def test_a_wrong_command_line_is_refused_with_the_allowed_values(
     command: Command, agree: str, words: list[str], code: int, told: str
 ) -> None:
     given = words if "sess" in words[0] + words[-1] else [*words, "--agents", agree]
@@ -117,7 +117,7 @@ def test_a_topic_may_begin_with_a_dash_after_two(command: Command, agree: str) -
 @pytest.mark.parametrize(
     "words", [["--focus", "stop", "Tea?"], ["--quiet", "--", "sessions"], ["--seed=1", "--focus", "show"]]
 )
-def test_a_word_that_is_no_command_there_is_left_alone(words: list[str]) -> None:
+def test_a_word_that_is_not_a_command_is_taken_as_the_topic(words: list[str]) -> None:
     assert complete_words(words) == ["debate", *words]
 
 
@@ -130,7 +130,9 @@ def test_two_agents_with_one_id_are_refused(command: Command, place: Path) -> No
     assert "have the same id" in done.err
 
 
-def test_nothing_to_debate_with_names_every_way(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_debate_without_any_model_names_every_way_to_get_one(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("roundtable.core.types.providers.find_spec", lambda _module: None)
     done = command("Tea?")
     assert is_plain_fault(done, 2)
@@ -158,7 +160,7 @@ def test_a_model_file_with_another_content_is_refused(command: Command, place: P
 
 
 @pytest.mark.slow
-def test_a_server_that_is_not_there_is_named_with_the_way_on(command: Command) -> None:
+def test_an_unreachable_server_is_named_with_a_way_to_continue(command: Command) -> None:
     url = "http://127.0.0.1:9/v1"
     done = command("Tea?", "--agents", "compatible:m", "--base-url", f"compatible={url}", "--rounds", "1")
     assert is_plain_fault(done, 4)
@@ -181,7 +183,7 @@ POSITION: JsonObject = {"position": "Tea", "reasoning": "It keeps.", "confidence
         pytest.param(NOT_SERVED, NOT_SERVED, 5, id="a reason without a code of its own"),
     ],
 )
-def test_the_code_is_that_of_the_reason_that_all_agents_share(
+def test_the_exit_code_is_that_of_the_error_that_all_agents_share(
     command: Command, first: WireReply | JsonObject, second: WireReply | JsonObject, code: int
 ) -> None:
     with LoopbackServer(lambda seen: first if seen.json["model"] == "a" else second) as server:
@@ -191,7 +193,7 @@ def test_the_code_is_that_of_the_reason_that_all_agents_share(
     assert in_json.code == code
 
 
-def test_the_code_is_that_of_the_round_that_was_lost(command: Command) -> None:
+def test_the_exit_code_is_that_of_the_lost_round(command: Command) -> None:
     """Answers of rounds before do not hide that nobody gets through now."""
     asked: list[Seen] = []
 
@@ -228,7 +230,7 @@ def test_a_debate_over_http_reaches_its_end(command: Command) -> None:
 
 
 @pytest.mark.parametrize("content", [b"no database at all", b"SQLite format 3\x00" + b"\xff" * 4096])
-def test_a_spoilt_database_is_an_error_and_is_not_touched(
+def test_a_corrupt_database_is_an_error_and_stays_unchanged(
     command: Command, place: Path, agree: str, content: bytes
 ) -> None:
     (place / "spoilt.db").write_bytes(content)
@@ -238,7 +240,7 @@ def test_a_spoilt_database_is_an_error_and_is_not_touched(
     assert (place / "spoilt.db").read_bytes() == content
 
 
-def test_a_database_in_the_place_of_a_folder_is_an_error(command: Command, place: Path, agree: str) -> None:
+def test_a_database_path_that_is_a_folder_is_an_error(command: Command, place: Path, agree: str) -> None:
     (place / "folder.db").mkdir()
     assert is_plain_fault(command("Tea?", "--agents", agree, "--db", "folder.db"), 7)
     (place / "file").write_text("no folder")
@@ -261,7 +263,7 @@ def test_a_page_that_can_no_longer_be_written_does_not_hide_the_debate(command: 
         pytest.param("ada.json/out.html", "Not a directory", id="through a file"),
     ],
 )
-def test_a_page_that_cannot_be_written_is_told_before_anybody_is_asked(
+def test_a_page_that_cannot_be_written_is_reported_before_any_agent_is_asked(
     command: Command, place: Path, agree: str, name: str, told: str
 ) -> None:
     (place / "folder").mkdir()
@@ -289,7 +291,7 @@ def test_with_json_a_page_that_cannot_be_written_leaves_one_document(
     assert told["code"] == "STORAGE_ERROR"
 
 
-def test_nobody_is_told_to_resume_a_completed_session(command: Command, agree: str) -> None:
+def test_no_hint_suggests_to_resume_a_completed_session(command: Command, agree: str) -> None:
     asked = ["--agents", agree, "--rounds", "1"]
     unwritten = command("Tea?", *asked, "--html", "/dev/full")
     assert "roundtable show " in unwritten.err
@@ -302,7 +304,7 @@ def test_nobody_is_told_to_resume_a_completed_session(command: Command, agree: s
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_an_error_and_what_was_stored_stays(place: Path) -> None:
+def test_a_full_disk_is_an_error_and_stored_answers_are_kept(place: Path) -> None:
     agents = always(place, {"ada": "Tea", "bo": "Tea"})
 
     def run(*words: str, most: int | None = None) -> Done:
@@ -337,7 +339,7 @@ def test_a_full_disk_is_an_error_and_what_was_stored_stays(place: Path) -> None:
     database.close()
 
 
-def test_a_fault_of_our_own_is_one_line_and_its_stack_only_shown_on_request(
+def test_an_internal_error_is_one_line_and_its_traceback_is_shown_only_on_request(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -358,7 +360,7 @@ HOSTILE = (
 )
 
 
-def test_what_users_and_models_write_is_never_markup_nor_control(command: Command, place: Path) -> None:
+def test_text_of_users_and_models_is_never_shown_as_markup_or_control_characters(command: Command, place: Path) -> None:
     answer = {"position": HOSTILE, "reasoning": f"one\r\x1b]0;owned\x07 {HOSTILE}\n{HOSTILE}", "confidence": 1}
     agents = ",".join(script(place, name, {"*": answer}) for name in ("[red]ada", "bo"))
     done = command(HOSTILE, "--agents", agents, "--rounds", "1", "--focus", HOSTILE)
@@ -380,7 +382,7 @@ def session_in(done: Done) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["modes", "--json"], ["doctor", "--json"], ["sessions"]])
-def test_output_that_cannot_be_written_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
+def test_output_that_cannot_be_written_is_reported_in_one_line(arguments: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "DATABASE_PATH": str(tmp_path / "debates.db")}
     with open("/dev/full", "w") as full:  # noqa: PTH123  (a device)
         done = subprocess.run(

@@ -23,7 +23,7 @@ from cli.kit import Command
         (["--agents", "ada,,bo"], "empty entry"),
     ],
 )
-def test_what_does_not_fit_is_said_at_the_start(command: Command, words: list[str], said: str) -> None:
+def test_wrong_options_are_refused_at_the_start(command: Command, words: list[str], said: str) -> None:
     done = command("mcp", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err

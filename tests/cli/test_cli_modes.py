@@ -56,7 +56,7 @@ def test_a_debate_is_held_in_every_mode(command: Command, agents: str, mode: str
     assert all(turn.outcome == "answered" for held in result.rounds for turn in held.turns if turn.stage != "rankings")
 
 
-def test_votes_and_rankings_are_told_in_words(command: Command, agents: str) -> None:
+def test_votes_and_rankings_are_shown_in_words(command: Command, agents: str) -> None:
     begin = ("--agents", agents, "--rounds", "1", "--storage", "memory://")
     oxford = command("debate", "Tea or coffee?", "--mode", "oxford", *begin).out
     assert "(voter): votes: For" in oxford

@@ -75,7 +75,7 @@ def failed(agent: str) -> AgentError:
 # ------------------------------------------------------------------ codes
 
 
-def test_every_error_has_a_code_and_every_code_a_meaning() -> None:
+def test_every_error_has_an_exit_code_and_every_exit_code_a_meaning() -> None:
     assert {exit_code(kind()) for kind in error_kinds()} == {ExitCode(number) for number in range(1, 8)}
     assert set(MEANING) == set(ExitCode)
     assert [exit_code(error) for error in (SessionBusy(), ContextTooLong(), PluginError(), BudgetExceeded())] == [
@@ -106,7 +106,7 @@ def test_a_round_shows_who_thinks_writes_retries_and_fails() -> None:
     assert told.doing[1].state == "failed"
 
 
-def test_a_round_that_was_left_half_way_is_taken_up_with_what_it_holds() -> None:
+def test_an_interrupted_round_continues_with_the_answers_it_has() -> None:
     told = EventPrinter({"ada": "Ada", "bo": "Bo", "cy": "Cy"}, 3, lambda: 100.0)
     spoken = answered("s", round=2).turn
     lines = told.take_up(RoundRecord(number=2, turns=(spoken, failed("bo").turn), focus_question="At noon?"))
@@ -122,14 +122,14 @@ def test_a_round_that_was_left_half_way_is_taken_up_with_what_it_holds() -> None
     assert [one.text for one in told.take_up(RoundRecord(number=3))] == ["Round 3 of 3"]
 
 
-def test_events_of_strangers_are_told_but_have_no_place() -> None:
+def test_events_of_agents_outside_the_round_are_shown_without_a_place() -> None:
     told = story()
     before = told.doing
     assert told.handle_event(failed("cy"))
     assert told.doing == before
 
 
-def test_requests_for_information_and_requests_to_stop_are_told() -> None:
+def test_requests_for_information_and_requests_to_stop_are_shown() -> None:
     told = story()
     request = ContextRequest(id="r1", agent_id="ada", query="Which team?", reason="It matters.", priority="optional")
     lines = told.handle_event(ContextRequested(**IN_A_SESSION, round=1, requests=(request,)))
@@ -153,7 +153,7 @@ def test_a_turn_that_gave_no_position_and_one_in_a_role_are_shown() -> None:
     assert [shown.text for shown in turn_lines(turn)] == ["judge (judge): Enough.", "note: odd"]
 
 
-def test_the_picture_of_a_round_reads_nothing_as_markup() -> None:
+def test_the_display_of_a_round_reads_nothing_as_markup() -> None:
     told = story()
     told.handle_event(AgentStart(**IN_A_SESSION, agent="bo", round=1, stage="positions", slot=1))
     told.levels = ("0.50", "1.00")
@@ -170,7 +170,7 @@ def test_the_picture_of_a_round_reads_nothing_as_markup() -> None:
 # ------------------------------------------------------------------ the screen
 
 
-def test_a_terminal_gets_colours_and_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_colours_and_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     out, err = Terminal(), Terminal()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
@@ -207,7 +207,7 @@ def test_paths_and_commands_are_not_broken_on_a_narrow_terminal(monkeypatch: pyt
     assert "Stored somewhere in\n" in out.getvalue()
 
 
-def test_progress_without_a_terminal_is_told_four_times_at_most(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_without_a_terminal_is_printed_at_most_four_times(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen()
     for done in range(101):
         screen.progress(done, 100)
@@ -215,7 +215,7 @@ def test_progress_without_a_terminal_is_told_four_times_at_most(capsys: pytest.C
     assert len(capsys.readouterr().err.splitlines()) == 5
 
 
-def test_json_goes_out_as_text_where_a_stream_has_no_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_written_as_text_to_a_stream_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
     Screen(as_json=True).data({"letters": "für 東京"})
@@ -241,14 +241,14 @@ def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str])
         ("postgresql://db?options=-c%20a.b%3Dsecret#secret", "postgresql://db"),
     ],
 )
-def test_an_address_is_shown_without_what_only_its_owner_may_know(given: str, shown: str) -> None:
+def test_an_address_is_shown_without_its_secrets(given: str, shown: str) -> None:
     place = find_storage(Settings(), given, None)
     assert place.url == given
     assert place.command("sessions") == f"roundtable sessions --storage {shown}"
     assert "secret" not in place.shown
 
 
-def test_a_command_that_goes_on_reaches_the_same_servers_and_shows_no_key() -> None:
+def test_a_suggested_command_uses_the_same_servers_and_shows_no_key() -> None:
     place = find_storage(Settings(), None, "a.db").with_servers(
         {"compatible": "http://me:secret@127.0.0.1:1/v1?key=secret"}
     )
@@ -258,7 +258,7 @@ def test_a_command_that_goes_on_reaches_the_same_servers_and_shows_no_key() -> N
     assert place.command("show", "1a") == "roundtable show 1a --db a.db"
 
 
-def test_the_place_of_a_foreign_storage_is_its_address() -> None:
+def test_the_place_of_a_custom_storage_is_its_address() -> None:
     place = find_storage(Settings(), "redis://host/1", None)
     assert (place.path, place.shown, place.is_persistent) == (None, "redis://host/1", True)
 
@@ -266,7 +266,7 @@ def test_the_place_of_a_foreign_storage_is_its_address() -> None:
 # ------------------------------------------------------------------ signals
 
 
-def test_work_that_is_interrupted_cleans_up_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_work_cleans_up_first(capsys: pytest.CaptureFixture[str]) -> None:
     cleaned = []
 
     async def work() -> str:
@@ -283,7 +283,7 @@ def test_work_that_is_interrupted_cleans_up_first(capsys: pytest.CaptureFixture[
     assert "saving what is done" in capsys.readouterr().err
 
 
-def test_work_that_fails_raises_its_own_error_in_no_group() -> None:
+def test_failed_work_raises_its_own_error_outside_of_any_group() -> None:
     async def work() -> None:
         await anyio.lowlevel.checkpoint()
         raise RoundtableError("as it is")
@@ -334,9 +334,7 @@ def test_ctrl_c_before_the_debate_says_that_nothing_was_asked(
     assert "Traceback" not in done.both
 
 
-def test_a_keyboard_interrupt_of_python_itself_is_no_traceback(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_keyboard_interrupt_of_python_shows_no_traceback(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -365,7 +363,7 @@ def test_without_its_extra_the_command_says_how_to_install_it(
         assert code == 0
 
 
-def test_a_broken_installation_is_not_taken_for_a_missing_extra(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+def test_a_broken_installation_is_not_reported_as_a_missing_extra(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
     for name in [name for name in sys.modules if name.startswith("roundtable.cli")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "roundtable.cli.exit_codes", None)

@@ -11,13 +11,13 @@ from plugin_kit import MODE, Site, hook, site
 __all__ = ["site"]
 
 
-def test_without_plugins_it_says_so(command: Command) -> None:
+def test_the_command_says_that_no_plugin_is_installed(command: Command) -> None:
     done = command("plugins")
     assert (done.code, done.out.strip()) == (0, "No plugin is installed.")
     assert command("plugins", "--json").json == []
 
 
-def test_each_plugin_is_named_with_what_it_brings_or_why_it_cannot(command: Command, site: Site) -> None:
+def test_each_plugin_is_listed_with_what_it_provides_or_why_it_failed(command: Command, site: Site) -> None:
     site.install("roundtable-court")
     assert command("plugins").out.split("\n")[:2] == ["roundtable-court 1.0: ready", "  mode court"]
     site.install("roundtable-broken", "raise RuntimeError('no licence')")
@@ -71,7 +71,7 @@ def test_the_mode_of_an_installed_plugin_is_listed_and_used(command: Command, si
     assert done.code == 0, done.both
 
 
-def test_a_session_is_exported_and_the_web_searched_by_what_plugins_bring(command: Command, site: Site) -> None:
+def test_plugins_can_export_a_session_and_search_the_web(command: Command, site: Site) -> None:
     site.install("roundtable-terse", hook("exporters", "registrar.add('terse', lambda result: f'{result.answer}!')"))
     search = "from roundtable.tools.search import StaticSearch\nregistrar.add('acme', lambda rest, s: StaticSearch())"
     site.install("roundtable-acme", hook("search_providers", search))
@@ -96,7 +96,7 @@ def test_a_session_is_exported_and_the_web_searched_by_what_plugins_bring(comman
         pytest.param("1 / 0", 1, "the command 'score' of roundtable-score failed: ZeroDivisionError", id="raises"),
     ],
 )
-def test_a_command_of_a_plugin_gets_the_words_behind_it(
+def test_a_command_of_a_plugin_gets_the_arguments_after_it(
     command: Command, site: Site, body: str, code: int, shown: str
 ) -> None:
     lines = "\n    ".join(body.split("\n"))
@@ -105,7 +105,7 @@ def test_a_command_of_a_plugin_gets_the_words_behind_it(
     assert (done.code, shown in done.both) == (code, True)
 
 
-def test_the_help_tells_the_commands_of_plugins_in_a_group_of_their_own(command: Command, site: Site) -> None:
+def test_the_help_lists_the_commands_of_plugins_in_a_separate_group(command: Command, site: Site) -> None:
     assert "plugins:" not in command("--help").out
     add = "registrar.add('score', print, summary='Score a\\x1b[31m file.')\nregistrar.add('sessions', print)"
     site.install("roundtable-score", f"print('welcome')\n{hook('commands', add)}")
@@ -219,7 +219,7 @@ def test_a_misspelt_command_of_a_plugin_starts_no_debate(command: Command, site:
     assert (done.code, "unknown command 'scroe'; did you mean 'score'?" in done.err) == (2, True)
 
 
-def test_help_is_given_whatever_is_wrong_with_the_environment(
+def test_help_is_shown_even_if_the_environment_is_wrong(
     command: Command, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.install("roundtable-court")
@@ -228,7 +228,7 @@ def test_help_is_given_whatever_is_wrong_with_the_environment(
     assert (done.code, "Exit codes:" in done.out, "cannot be listed" in done.out) == (0, True, True)
 
 
-def test_help_is_given_whatever_is_wrong_with_what_is_installed(
+def test_help_is_shown_even_if_the_installed_packages_are_broken(
     command: Command, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(**_: object) -> object:
@@ -240,7 +240,7 @@ def test_help_is_given_whatever_is_wrong_with_what_is_installed(
     assert "  score  A command of roundtable-score." in command("--help").out
 
 
-def test_what_a_plugin_prints_while_it_is_loaded_is_no_part_of_the_output(command: Command, site: Site) -> None:
+def test_text_that_a_plugin_prints_while_it_loads_is_not_part_of_the_output(command: Command, site: Site) -> None:
     site.install("roundtable-loud", f"print('welcome to court')\n{MODE}")
     done = command("plugins", "--json")
     assert isinstance(done.json, list)

@@ -52,7 +52,7 @@ def finish(command: Command, session: str, server: LoopbackServer, slow: Slow) -
         pytest.param(signal.SIGHUP, 129, id="SIGHUP"),
     ],
 )
-def test_an_interrupted_debate_keeps_what_is_done_and_says_how_to_go_on(
+def test_an_interrupted_debate_keeps_its_answers_and_says_how_to_continue(
     place: Path, command: Command, number: signal.Signals, code: int
 ) -> None:
     slow = Slow(quick=4)
@@ -113,7 +113,7 @@ def test_a_killed_debate_is_finished_without_asking_for_a_stored_turn_again(plac
 
 
 @pytest.mark.slow
-def test_a_debate_in_batches_that_is_killed_pays_no_batch_twice(place: Path, command: Command) -> None:
+def test_a_killed_debate_in_batches_pays_no_batch_twice(place: Path, command: Command) -> None:
     answer = '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
     agents = ("--agents", ",".join([f"anthropic:{MODELS['anthropic']}"] * 3), "--rounds", "2", "--analyzer", "declared")
     with BatchServer("anthropic", lambda _: answer, looks=10**6) as server:
@@ -136,7 +136,7 @@ def test_a_debate_in_batches_that_is_killed_pays_no_batch_twice(place: Path, com
 
 
 @pytest.mark.slow
-def test_a_debate_that_goes_on_shows_the_round_it_was_left_in(place: Path, command: Command) -> None:
+def test_a_resumed_debate_shows_the_round_in_which_it_stopped(place: Path, command: Command) -> None:
     slow = Slow(quick=5)
     with LoopbackServer(slow) as server:
         with process(place, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}") as running:
@@ -199,7 +199,7 @@ def test_a_running_session_is_not_deleted_and_calls_that_were_sent_are_counted(p
 
 
 @pytest.mark.slow
-def test_a_run_whose_session_is_removed_says_so_and_offers_no_way_on(place: Path, command: Command) -> None:
+def test_a_run_whose_session_is_deleted_says_so_and_offers_no_way_to_continue(place: Path, command: Command) -> None:
     slow = Slow(quick=0)
     with (
         LoopbackServer(slow) as server,
@@ -231,7 +231,7 @@ anyio.run(interruptible, work, Screen())
 
 
 @pytest.mark.slow
-def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
+def test_a_second_interrupt_ends_the_command_without_waiting(tmp_path: Path) -> None:
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", TWICE], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
@@ -242,7 +242,7 @@ def test_who_asks_twice_does_not_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interruption_before_anything_began_is_no_traceback(tmp_path: Path) -> None:
+def test_an_interrupt_before_the_start_shows_no_traceback(tmp_path: Path) -> None:
     agents = always(tmp_path, {"ada": "Tea"})
     for wait_s in (0.15, 0.4, 0.7):
         with process(tmp_path, "Tea?", "--agents", agents, "--rounds", "1") as running:
@@ -300,7 +300,7 @@ class Terminal:
 
 
 @pytest.mark.slow
-def test_a_terminal_shows_who_is_thinking_and_is_given_back_after_an_interruption(tmp_path: Path) -> None:
+def test_a_terminal_shows_who_is_thinking_and_is_restored_after_an_interrupt(tmp_path: Path) -> None:
     slow = Slow(quick=2)
     with LoopbackServer(slow) as server:
         terminal = Terminal(tmp_path, "[red]Tea?[/red]", *AGENTS, "--base-url", f"compatible={server.url}")
@@ -349,7 +349,7 @@ def test_a_person_at_the_terminal_sees_no_answer_before_the_end(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
+def test_the_settings_for_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
     agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
     words = ("Tea?", "--agents", agents, "--rounds", "1")
     without_colour = Terminal(tmp_path, *words, NO_COLOR="1")
@@ -363,7 +363,7 @@ def test_no_color_and_plain_lines_are_respected(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+def test_a_reader_that_leaves_causes_no_traceback(tmp_path: Path) -> None:
     with process(tmp_path, "modes", "--json") as running:
         running.stdout.close()  # type: ignore[union-attr]
         running.wait(20)
@@ -373,7 +373,9 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_letters_that_a_stream_lacks_do_not_end_a_debate_and_json_keeps_them(tmp_path: Path, encoding: str) -> None:
+def test_characters_that_a_stream_cannot_encode_do_not_end_a_debate_and_json_keeps_them(
+    tmp_path: Path, encoding: str
+) -> None:
     agents = always(tmp_path, {"ada": "Tee für 東京 👍"})
     words = ["Tee?", "--agents", agents, "--rounds", "1"]
     assert as_process(tmp_path, words, PYTHONIOENCODING=encoding).code == 0
@@ -399,7 +401,7 @@ def test_the_installed_command_and_the_module_are_the_same() -> None:
         (["--help"], ["httpx", "sqlite3", "roundtable.engine", "roundtable.providers"]),
     ],
 )
-def test_what_needs_no_engine_does_not_load_it(words: list[str], unloaded: list[str]) -> None:
+def test_commands_without_a_debate_do_not_load_the_engine(words: list[str], unloaded: list[str]) -> None:
     code = (
         f"import sys; from roundtable.__main__ import main; assert main({words!r}) == 0; "
         f"print([name for name in {unloaded!r} if name in sys.modules], file=sys.stderr)"
@@ -424,7 +426,7 @@ def test_without_its_extra_the_command_says_how_to_install_it(missing: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def test_old_sessions_are_pruned_and_one_that_another_process_runs_is_not(
+def test_old_sessions_are_pruned_except_one_that_another_process_runs(
     kind: str, place: Path, agree: str, request: pytest.FixtureRequest
 ) -> None:
     url = "sqlite:///d.db" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))

@@ -26,7 +26,7 @@ def searching(folder: Path, name: str, tool: str = "search_web", **given: str) -
     return script(folder, name, [{"toolCalls": [{"name": tool, "args": given}]}, ANSWER])
 
 
-def test_agents_search_through_a_server_of_ones_own(command: Command, place: Path) -> None:
+def test_agents_search_through_a_custom_server(command: Command, place: Path) -> None:
     agents = f"{searching(place, 'ada', query='tea')},{searching(place, 'bo', 'fact_check', claim='Tea helps.')}"
     with LoopbackServer(lambda seen: http_reply(json.dumps(FOUND).encode())) as server:
         words = ("debate", "Tea or coffee?", "--agents", agents, "--rounds", "1", "--json")
@@ -44,7 +44,7 @@ def test_agents_search_through_a_server_of_ones_own(command: Command, place: Pat
 
 
 @pytest.mark.parametrize(("words", "asks"), [((), True), (("--search", "auto"), True), (("--search", "off"), False)])
-def test_agents_search_with_their_providers_search_unless_it_is_off(
+def test_agents_use_the_search_of_their_provider_unless_it_is_off(
     command: Command, words: tuple[str, ...], asks: bool
 ) -> None:
     with answering("anthropic") as server:
@@ -61,7 +61,7 @@ def test_agents_search_with_their_providers_search_unless_it_is_off(
     assert [len(one.responses[0].citations) for one in result.rounds] == [1, 1]
 
 
-def test_pages_are_opened_only_where_that_was_asked_for(command: Command, place: Path) -> None:
+def test_pages_are_opened_only_on_request(command: Command, place: Path) -> None:
     for flags, error in (([], "there is no tool 'fetch_url'"), (["--fetch"], "the IP address is not public")):
         agents = searching(place, "ada", "fetch_url", url="http://127.0.0.1/")
         done = command("debate", "Tea?", "-a", agents, "-r", "1", "--json", "--search", "static", *flags)
@@ -69,7 +69,7 @@ def test_pages_are_opened_only_where_that_was_asked_for(command: Command, place:
         assert error in (answer.tool_calls[0].error or "")
 
 
-def test_a_service_that_cannot_be_used_is_said_before_anybody_is_asked(command: Command, place: Path) -> None:
+def test_an_unusable_search_service_is_reported_before_any_agent_is_asked(command: Command, place: Path) -> None:
     agents = searching(place, "ada")
     for service, message in (
         ("brve", "Did you mean 'brave'"),
@@ -82,7 +82,7 @@ def test_a_service_that_cannot_be_used_is_said_before_anybody_is_asked(command: 
         assert message in done.both
 
 
-def test_how_to_go_on_names_the_same_tools(command: Command, place: Path) -> None:
+def test_the_suggested_command_names_the_same_tools(command: Command, place: Path) -> None:
     agents = script(place, "ada", [ANSWER])
     done = command(
         "debate", "Tea?", "-a", agents, "-r", "2", "--search", "searxng:http://127.0.0.1:9/?key=x", "--fetch"

@@ -34,14 +34,14 @@ CRM = ROOT / "examples" / "crm" / "profiles.toml"
         (["--agents", "openai:gpt-5.2"], "OPENAI_API_KEY"),
     ],
 )
-def test_what_does_not_fit_is_said_at_the_start(command: Command, words: list[str], said: str) -> None:
+def test_wrong_options_are_refused_at_the_start(command: Command, words: list[str], said: str) -> None:
     done = command("serve", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
 
 
 @pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
-def test_sessions_that_cannot_be_read_are_said_at_the_start(command: Command, tmp_path: Path, words: list[str]) -> None:
+def test_unreadable_sessions_are_reported_at_the_start(command: Command, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "junk.db").write_text("no database at all, but some text that is long enough " * 4)
     agents = always(tmp_path, {"ada": "Tea"})
     done = command(*words, "--port", "0", "--db", str(tmp_path / "junk.db"), "--agents", agents)
@@ -50,7 +50,7 @@ def test_sessions_that_cannot_be_read_are_said_at_the_start(command: Command, tm
 
 
 @pytest.mark.parametrize("words", [["serve"], ["mcp", "--http"]])
-def test_who_is_missing_and_a_port_that_is_taken_are_said(
+def test_a_missing_extra_and_a_port_in_use_are_reported(
     command: Command, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
@@ -65,7 +65,7 @@ def test_who_is_missing_and_a_port_that_is_taken_are_said(
 
 
 @pytest.mark.slow
-def test_it_serves_until_it_is_asked_to_end(tmp_path: Path) -> None:
+def test_the_server_runs_until_it_is_asked_to_end(tmp_path: Path) -> None:
     agents = always(tmp_path, {"ada": "Tea", "bo": "Tea"})
     words = ["serve", "--port", "0", "--db", "a.db", "--agents", agents, "--limit-conversations", "1"]
     made = as_process(tmp_path, ["tokens", "create", "ann", "--audience", "http", "--db", "a.db", "--json"])

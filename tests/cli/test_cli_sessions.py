@@ -71,7 +71,7 @@ def test_whole_ids_and_beginnings_of_long_ids_name_one_session(command: Command,
     assert command("show", "job", "--db", "d.db").code == 6
 
 
-def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Command, held: str) -> None:
+def test_an_audit_repeats_the_last_round_after_stating_the_price(command: Command, held: str) -> None:
     worst = fields(command("audit", held, "--rerun", "2", "--estimate", "--db", "d.db", "--json"))
     assert worst["plannedCalls"] == 6
     assert len(json.loads(command("sessions", "--db", "d.db", "--json").out)) == 1
@@ -104,7 +104,7 @@ def test_an_audit_holds_the_last_round_again_after_naming_the_price(command: Com
         (["--timeout", "0"], "--timeout needs"),
     ],
 )
-def test_an_audit_that_asks_nobody_takes_no_options_of_a_rerun(
+def test_an_audit_without_calls_takes_no_options_of_a_rerun(
     command: Command, held: str, words: list[str], problem: str
 ) -> None:
     done = command("audit", held, *words, "--db", "d.db")
@@ -153,14 +153,16 @@ def test_a_decision_is_audited_without_a_model(command: Command, held: str) -> N
         (["delete", "last"], 2),
     ],
 )
-def test_what_cannot_be_done_is_said(command: Command, held: str, words: list[str], code: int) -> None:
+def test_an_impossible_command_is_an_error_without_a_traceback(
+    command: Command, held: str, words: list[str], code: int
+) -> None:
     done = command(*words, "--db", "d.db")
     assert done.code == code, done.both
     assert "Error:" in done.err
     assert "Traceback" not in done.both
 
 
-def test_a_session_goes_to_another_database_and_back(command: Command, place: Path, held: str) -> None:
+def test_a_session_is_moved_to_another_database_and_back(command: Command, place: Path, held: str) -> None:
     command("export", held, "--db", "d.db", "-o", "s.json")
     assert "Stored session" in command("import", "s.json", "--db", "e.db").out
     assert command("import", "s.json", "--db", "e.db").code == 6
@@ -171,7 +173,9 @@ def test_a_session_goes_to_another_database_and_back(command: Command, place: Pa
     )
 
 
-def test_sessions_are_listed_by_page_date_and_note(command: Command, place: Path, held: str) -> None:
+def test_sessions_are_listed_by_page_and_filtered_by_date_and_metadata(
+    command: Command, place: Path, held: str
+) -> None:
     command("export", held, "--db", "d.db", "-o", "s.json")
     for _ in range(2):
         command("import", "s.json", "--db", "d.db", "--new-id")
@@ -184,7 +188,7 @@ def test_sessions_are_listed_by_page_date_and_note(command: Command, place: Path
         assert "No session" in command("sessions", "--db", "d.db", *none).out
 
 
-def test_words_are_found_in_what_was_said(command: Command, held: str) -> None:
+def test_sessions_are_found_by_words_of_their_answers(command: Command, held: str) -> None:
     found = command("search", "milk", "--db", "d.db", "--session", "last")
     assert found.out.splitlines()[0] == f"{held[:8]} Tea or milk?"
     assert "round 1, " in found.out
@@ -193,7 +197,7 @@ def test_words_are_found_in_what_was_said(command: Command, held: str) -> None:
     assert command("search", "milk", "--db", "d.db", "--json").out.count('"snippet"') >= 2
 
 
-def test_sessions_are_removed_when_that_is_meant(command: Command, place: Path, held: str) -> None:
+def test_sessions_are_deleted_only_on_confirmation(command: Command, place: Path, held: str) -> None:
     command("export", held, "--db", "d.db", "-o", "s.json")
     command("import", "s.json", "--db", "d.db", "--new-id")
     assert command("backup", "copy.db", "--db", "d.db").out.startswith("Copied ")
@@ -245,7 +249,7 @@ def test_doctor_looks_through_a_database_and_saves_what_can_be_read(command: Com
 
 
 @pytest.mark.slow
-def test_a_session_is_forked_and_the_first_stays_as_it_was(command: Command, place: Path, held: str) -> None:
+def test_a_fork_leaves_its_original_unchanged(command: Command, place: Path, held: str) -> None:
     before = command("show", held, "--db", "d.db").out
     forked = command("fork", held, "--at-round", "1", "--rounds", "3", "--focus", "And cold?", "--db", "d.db")
     assert forked.code == 0, forked.both
@@ -258,7 +262,7 @@ def test_a_session_is_forked_and_the_first_stays_as_it_was(command: Command, pla
 
 
 @pytest.mark.slow
-def test_answers_are_read_again_in_a_new_session(command: Command, place: Path, held: str) -> None:
+def test_stored_answers_are_read_again_into_a_new_session(command: Command, place: Path, held: str) -> None:
     before = command("show", held, "--db", "d.db", "--json").out
     again = fields(command("reread", held, "--db", "d.db", "--json"))
     assert again["sessionId"] != held
@@ -320,7 +324,7 @@ def test_an_option_that_cannot_be_read_ends_the_command_before_a_call(
         assert hint in refused.both
 
 
-def test_a_fork_is_told_as_it_goes(command: Command, place: Path, held: str) -> None:
+def test_a_fork_shows_its_rounds_as_they_run(command: Command, place: Path, held: str) -> None:
     told = command("fork", held, "--at-round", "1", "--rounds", "3", "--db", "d.db").out
     assert "Round 1 of 3" not in told
     assert told.index("Round 2 of 3") < told.index("Round 3 of 3") < told.index("Answer: Tea")
@@ -329,7 +333,7 @@ def test_a_fork_is_told_as_it_goes(command: Command, place: Path, held: str) -> 
     assert command("fork", held, "--at-round", "1", "--rounds", "3", "--db", "d.db", "-q").out.startswith("Answer: Tea")
 
 
-def test_what_changed_is_taken_over_where_that_is_asked_for(command: Command, place: Path, held: str) -> None:
+def test_a_changed_prompt_version_is_adopted_on_request(command: Command, place: Path, held: str) -> None:
     document = json.loads(without_hashes(command("export", held, "--db", "d.db", "--json").out))
     document["session"]["promptVersion"] = "an earlier one"
     (place / "old.json").write_text(json.dumps(document))
@@ -343,7 +347,7 @@ def test_what_changed_is_taken_over_where_that_is_asked_for(command: Command, pl
     assert command("extend", str(old), "--db", "d.db").code == 0
 
 
-def test_a_session_from_a_file_starts_no_program_unless_it_was_let(command: Command, place: Path, held: str) -> None:
+def test_a_session_from_a_file_starts_no_program_without_permission(command: Command, place: Path, held: str) -> None:
     document = without_hashes(command("export", held, "--db", "d.db", "--json").out).replace('"scripted"', '"command"')
     (place / "theirs.json").write_text(document)
     theirs = str(fields(command("import", "theirs.json", "--new-id", "--db", "d.db", "--json"))["sessionId"])
@@ -356,7 +360,7 @@ def test_a_session_from_a_file_starts_no_program_unless_it_was_let(command: Comm
 
 
 @pytest.mark.parametrize("way", ["settle", "cancel", "softly"])
-def test_what_becomes_of_running_calls_can_be_said(command: Command, place: Path, held: str, way: str) -> None:
+def test_an_option_says_what_happens_to_running_calls(command: Command, place: Path, held: str, way: str) -> None:
     for action in ("pause", "stop"):
         done = command(action, held, "--running", way, "--db", "d.db")
         assert done.code == (2 if way == "softly" else 6)  # completed: nothing to stop

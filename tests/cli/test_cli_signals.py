@@ -100,7 +100,9 @@ def left(url: str, body: object, **headers: str) -> None:
     ("number", "code"),
     [pytest.param(*BOTH[0].values, id="SIGTERM"), pytest.param(*BOTH[1].values, id="SIGHUP", marks=pytest.mark.slow)],
 )
-def test_mcp_on_standard_streams_pauses_what_runs(place: Path, command: Command, number: int, code: int) -> None:
+def test_mcp_over_standard_streams_pauses_running_debates_on_a_signal(
+    place: Path, command: Command, number: int, code: int
+) -> None:
     slow = Slow(quick=1)
     with LoopbackServer(slow) as server:
         words = ("mcp", "--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}")
@@ -121,7 +123,7 @@ def test_mcp_on_standard_streams_pauses_what_runs(place: Path, command: Command,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_mcp_over_http_pauses_what_runs(place: Path, command: Command, number: int) -> None:
+def test_mcp_over_http_pauses_running_debates_on_a_signal(place: Path, command: Command, number: int) -> None:
     slow = Slow(quick=1)
     with LoopbackServer(slow) as server:
         words = ("mcp", "--http", "--no-auth", "--port", "0", "--agents", "compatible:a,compatible:b")
@@ -144,7 +146,7 @@ def test_mcp_over_http_pauses_what_runs(place: Path, command: Command, number: i
     "number",
     [pytest.param(signal.SIGTERM, id="SIGTERM", marks=pytest.mark.slow), pytest.param(signal.SIGHUP, id="SIGHUP")],
 )
-def test_a_server_pauses_what_runs(place: Path, command: Command, number: int) -> None:
+def test_a_server_pauses_running_debates_on_a_signal(place: Path, command: Command, number: int) -> None:
     slow = Slow(quick=1)
     with LoopbackServer(slow) as server:
         words = ("serve", "--no-auth", "--port", "0", "--agents", "compatible:a,compatible:b")
@@ -178,7 +180,7 @@ def test_a_resumed_debate_is_paused_again(place: Path, command: Command, number:
     ("number", "code"),
     [pytest.param(*BOTH[0].values, id="SIGTERM"), pytest.param(*BOTH[1].values, id="SIGHUP", marks=pytest.mark.slow)],
 )
-def test_a_benchmark_pauses_what_runs(place: Path, command: Command, number: int, code: int) -> None:
+def test_a_benchmark_pauses_running_debates_on_a_signal(place: Path, command: Command, number: int, code: int) -> None:
     slow = Slow(quick=1)
     with LoopbackServer(slow) as server:
         words = ("bench", "single", "Tea?", "--rounds", "2", "--agents", "compatible:a,compatible:b", "--db", "b.db")
@@ -219,7 +221,7 @@ def test_a_closed_terminal_pauses_the_debate(place: Path, command: Command) -> N
 
 
 @pytest.mark.slow
-def test_under_nohup_a_debate_goes_on(place: Path, command: Command) -> None:
+def test_a_debate_under_nohup_continues(place: Path, command: Command) -> None:
     slow = Slow(quick=1, pause_s=1.5)
     with LoopbackServer(slow) as server:
         words = ["nohup", *PROGRAM, "Tea?", *AGENTS, "--base-url", f"compatible={server.url}"]
@@ -254,13 +256,13 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", ["modes", "--version", "mcp", "--help"])
-def test_a_closed_standard_output_is_said_in_one_line(tmp_path: Path, words: str) -> None:
+def test_a_closed_standard_output_is_reported_in_one_line(tmp_path: Path, words: str) -> None:
     done = shell(tmp_path, f"rt {words} >&-")
     assert (done.returncode, done.stderr) == (1, "The output cannot be written: Bad file descriptor\n")
 
 
 @pytest.mark.slow
-def test_a_debate_whose_results_nobody_can_take_is_not_begun(place: Path, command: Command) -> None:
+def test_a_debate_is_not_started_if_its_output_cannot_be_written(place: Path, command: Command) -> None:
     agents = always(place, {"ada": "Tea"})
     done = shell(place, f"rt Tea --agents {agents} --rounds 1 >&-")
     assert (done.returncode, done.stderr) == (1, "The output cannot be written: Bad file descriptor\n")
@@ -268,7 +270,7 @@ def test_a_debate_whose_results_nobody_can_take_is_not_begun(place: Path, comman
 
 
 @pytest.mark.slow
-def test_a_closed_standard_error_takes_no_result_away(place: Path, command: Command) -> None:
+def test_a_closed_standard_error_loses_no_result(place: Path, command: Command) -> None:
     agents = always(place, {"ada": "Tea"})
     done = shell(place, f"rt Tea --agents {agents} --rounds 1 --json 2>&- <&-")
     assert done.returncode == 0
@@ -277,7 +279,7 @@ def test_a_closed_standard_error_takes_no_result_away(place: Path, command: Comm
 
 
 @pytest.mark.slow
-def test_whoever_reads_one_line_and_leaves_sees_no_traceback(tmp_path: Path) -> None:
+def test_a_reader_that_takes_one_line_and_leaves_sees_no_traceback(tmp_path: Path) -> None:
     done = shell(tmp_path, 'for _ in 1 2 3; do rt doctor | head -1; done; exit "${PIPESTATUS[0]}"')
     assert done.stdout.count("roundtable: ") == 3
     assert done.stderr == ""
@@ -298,7 +300,7 @@ def test_a_debate_whose_reader_leaves_is_paused_and_says_how_to_resume_it(
 
 
 @pytest.mark.slow
-def test_following_a_session_that_stands_still_ends_with_its_reader(place: Path) -> None:
+def test_watching_an_idle_session_ends_when_the_reader_leaves(place: Path) -> None:
     with LoopbackServer(Slow(quick=0)) as server:
         words = ("Tea?", "--agents", "compatible:a,compatible:b", "--base-url", f"compatible={server.url}")
         with speaking(place, *words) as running:

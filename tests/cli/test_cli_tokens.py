@@ -35,7 +35,7 @@ def test_tokens_in_json(command: Command) -> None:
     assert (gone.code, gone.err, gone.json["code"]) == (1, "", "ROUNDTABLE_ERROR")
 
 
-def test_a_token_that_cannot_be_is_a_plain_fault(command: Command) -> None:
+def test_wrong_options_for_a_token_are_a_plain_error(command: Command) -> None:
     for arguments, said in (
         (("two words",), "cannot create this token: a user name has 1 to 128"),
         (("ada", "--scope", "fly"), "'read', 'write' or 'admin', not 'fly'"),

@@ -54,7 +54,7 @@ def waiting_session(command: Command, agent: str) -> DebateResult:
     return DebateResult.from_json(done.out)
 
 
-def test_a_debate_that_waits_says_for_what_and_how_to_answer(command: Command, asking: str) -> None:
+def test_a_waiting_debate_says_what_it_waits_for_and_how_to_answer(command: Command, asking: str) -> None:
     done = command("Tea or coffee?", "--agents", asking, "--rounds", "2", *TOOLS)
     assert done.code == 0
     assert "Status: needs_context, session paused" in done.out
@@ -66,7 +66,7 @@ def test_a_debate_that_waits_says_for_what_and_how_to_answer(command: Command, a
 
 
 @pytest.mark.parametrize(("words", "rounds"), [(("resume",), 2), (("extend", "--rounds", "1"), 3)])
-def test_an_answer_is_given_in_words_or_in_a_file(
+def test_an_answer_is_given_as_text_or_in_a_file(
     command: Command, asking: str, place: Path, words: tuple[str, ...], rounds: int
 ) -> None:
     waiting = waiting_session(command, asking)
@@ -80,7 +80,7 @@ def test_an_answer_is_given_in_words_or_in_a_file(
 
 
 @pytest.mark.parametrize("word", ["resume", "extend"])
-def test_going_on_without_an_answer_is_refused_unless_forced(command: Command, asking: str, word: str) -> None:
+def test_continuing_without_an_answer_is_refused_unless_forced(command: Command, asking: str, word: str) -> None:
     waiting = waiting_session(command, asking)
     refused = command(word, waiting.session_id, *TOOLS)
     assert refused.code == 6
@@ -96,7 +96,7 @@ def test_an_answer_of_another_form_is_refused(command: Command, asking: str, giv
     assert "--context" in done.err
 
 
-def test_an_unknown_tool_is_refused_with_those_there_are(command: Command, asking: str) -> None:
+def test_an_unknown_tool_is_refused_with_the_known_tools(command: Command, asking: str) -> None:
     done = command("Tea?", "--agents", asking, "--tools", "nothing")
     assert done.code == 2
     assert "unknown tool 'nothing'" in done.err
@@ -104,7 +104,7 @@ def test_an_unknown_tool_is_refused_with_those_there_are(command: Command, askin
 
 
 @pytest.mark.slow
-def test_another_process_answers_what_one_that_ended_asked(place: Path, asking: str) -> None:
+def test_a_request_of_an_ended_process_can_be_answered_from_another_process(place: Path, asking: str) -> None:
     begun = as_process(place, ["Tea or coffee?", "--agents", asking, "--rounds", "2", "--json", *TOOLS])
     assert begun.code == 0, begun.err
     waiting = DebateResult.from_json(begun.out)
