@@ -40,7 +40,7 @@ def lead(votes: Sequence[str | None]) -> str | None:
 
 @pytest.mark.skipif(not DEBATES.exists(), reason="the recorded transcripts are not on this machine")
 @pytest.mark.parametrize("is_open", [False, True])
-def test_audits_of_recorded_debates_have_the_figures_of_a_plain_count(is_open: bool) -> None:
+def test_audits_of_recorded_debates_agree_with_a_plain_count(is_open: bool) -> None:
     debates = pivotal = fragile = turned = 0
     for rounds in recorded("gsm" if is_open else "mmlu"):
         valid = re.compile(r"[0-9]{1,6}\.[0-9]{1,2}" if is_open else "[A-D]")

@@ -21,7 +21,7 @@ def fuzz(*arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_laws_hold_on_what_the_fuzzer_starts_from() -> None:
+def test_the_laws_hold_for_the_inputs_that_the_fuzzer_starts_from() -> None:
     assert [line.partition(":")[0] for line in fuzz("--seeds").splitlines()] == TARGETS
 
 
@@ -33,6 +33,6 @@ def test_bytes_that_broke_a_law_can_be_tried_again(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_laws_hold_on_what_the_fuzzer_makes_of_it(target: str) -> None:
+def test_the_laws_hold_for_the_inputs_that_the_fuzzer_generates(target: str) -> None:
     pytest.importorskip("atheris", reason="atheris is there for Linux alone")
     assert "held" in fuzz(target, "--seconds", "30")

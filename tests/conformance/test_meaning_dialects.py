@@ -208,7 +208,7 @@ class Foreign:
 
 
 @pytest.mark.parametrize("structured", [False, True], ids=["prompt", "schema"])
-async def test_both_fields_go_through_a_model_of_ones_own(*, structured: bool) -> None:
+async def test_both_fields_go_through_a_custom_model(*, structured: bool) -> None:
     model = Foreign(structured=structured)
     agents = [rt.BaseAgent(seat, model) for seat in seats("foreign", "plain")]
     result = await rt.Roundtable(agents, storage="memory://", analyzer="declared").debate("Where?", rounds=2)

@@ -42,7 +42,7 @@ def hold(answers: dict[str, str]) -> list[AgentResponse]:
 
 
 @pytest.mark.skipif(not DEBATES.exists(), reason="the recorded transcripts are not on this machine")
-def test_who_agrees_by_the_extracted_answers_is_called_unanimous() -> None:
+def test_agents_with_equal_extracted_answers_are_called_unanimous() -> None:
     analyzer = DeclaredAnalyzer()
     unanimous = called = 0
     for debate in lines(DEBATES):
@@ -64,7 +64,7 @@ def test_who_agrees_by_the_extracted_answers_is_called_unanimous() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.skipif(not PAIRS.exists(), reason="the labelled pairs are not on this machine")
-async def test_no_two_statements_that_differ_are_one_camp_without_a_reader() -> None:
+async def test_statements_that_differ_are_never_one_camp_without_a_reader() -> None:
     chain, pairs, declined = AnalyzerChain([]), 0, 0
     for pair in lines(PAIRS):
         if pair["label"] not in {"disagree", "differs_in_truth"}:

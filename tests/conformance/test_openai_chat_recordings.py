@@ -210,7 +210,7 @@ def streamed(dialect, response, draw):
     return facts_of(answer)
 
 
-def test_plain_answers_say_what_they_say(recordings):
+def test_plain_answers_are_read_as_the_official_sdk_reads_them(recordings):
     found, count = [], 0
     for record in recordings:
         if record["response"]["format"] == "json":
@@ -224,7 +224,7 @@ def test_plain_answers_say_what_they_say(recordings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunkings", CHUNKINGS)
-def test_streamed_answers_say_the_same_however_they_are_cut(recordings, chunkings):
+def test_streamed_answers_are_the_same_however_they_are_cut(recordings, chunkings):
     found, count = [], 0
     for record in recordings:
         if record["response"]["status"] != 200 or not record["stream"]:
@@ -241,7 +241,7 @@ def test_streamed_answers_say_the_same_however_they_are_cut(recordings, chunking
 
 
 @pytest.mark.slow
-def test_a_stream_cut_short_anywhere_is_never_taken_for_an_answer(recordings):
+def test_a_truncated_stream_is_never_accepted_as_an_answer(recordings):
     found = []
     for record in recordings:
         response = record["response"]

@@ -101,7 +101,7 @@ def test_every_planted_plugin_breaks_its_law(file: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_wrong_plugins_change_is_sound() -> None:
+def test_the_plugins_that_the_wrong_ones_change_pass_every_law() -> None:
     sound = values_of(UNSEEN, "planted.SOUND")
     laws = {(suite, law) for suite, law, _ in planted(UNSEEN)}
     done = run_laws(
@@ -110,7 +110,7 @@ def test_what_the_wrong_plugins_change_is_sound() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_each_plugin_written_without_the_laws_is_planted_or_named_as_out_of_sight() -> None:
+def test_each_plugin_written_without_the_laws_is_planted_or_listed_as_undetected() -> None:
     tree = ast.parse((FOLDER / "planted_unseen.py").read_text("utf-8"))
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
     wrong = {node.name for node in classes if not (ast.get_docstring(node) or "").endswith("; correct.")}
@@ -136,12 +136,12 @@ def test_no_law_is_without_a_planted_plugin() -> None:
         ("unsupported", ["seed"], "must be a frozenset, not list"),
     ],
 )
-def test_what_would_switch_laws_off_unnoticed_is_refused(part: str, value: object, said: str) -> None:
+def test_a_suite_that_would_silently_disable_laws_is_refused(part: str, value: object, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         type("Mine", (ProviderSuite,), {part: value})
 
 
-def test_the_planted_files_are_there() -> None:
+def test_the_planted_files_exist() -> None:
     for file in FILES:
         assert importlib.util.find_spec(f"conformance.{file}") is not None
         assert not isinstance(sys.modules.get(f"conformance.{file}"), ModuleType), "it sets a profile of hypothesis"

@@ -49,7 +49,7 @@ def example(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize("name", sorted(MOST_LINES))
-def test_an_example_is_as_short_as_is_said(name: str) -> None:
+def test_an_example_has_no_more_lines_than_documented(name: str) -> None:
     assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= MOST_LINES[name]
 
 
@@ -161,7 +161,7 @@ async def test_a_debate_is_kept_in_redis_and_read_back_by_another_table(redis_ur
         assert [one.id for one in await other.sessions()] == [result.session.id]
 
 
-async def test_a_server_that_is_not_there_is_a_storage_error() -> None:
+async def test_an_unreachable_server_is_a_storage_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     storage = example("redis_storage").RedisStorage(f"redis://127.0.0.1:{port}/0")

@@ -586,7 +586,7 @@ async def test_a_storage_that_is_not_atomic_is_caught(kind: Any, law: str) -> No
         await getattr(StorageSuite(), law)(kind(ManualClock()))
 
 
-async def test_a_storage_that_keeps_what_it_has_to_itself_is_caught(tmp_path: Path) -> None:
+async def test_a_storage_whose_events_other_processes_cannot_read_is_caught(tmp_path: Path) -> None:
     clock = ManualClock()
     law = StorageSuite().test_another_process_finds_what_was_appended
 

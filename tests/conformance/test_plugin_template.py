@@ -139,7 +139,7 @@ CLOSES = '"""Forgets everything at the end. Your own'
     ],
     ids=["random", "topic", "aclose"],
 )
-def test_what_the_tutorial_says_to_try_breaks_a_law(
+def test_the_change_that_the_tutorial_suggests_breaks_a_law(
     tmp_path: Path, file: str, before: str, after: str, law: str
 ) -> None:
     place = rendered(tmp_path, FOUR)
@@ -174,7 +174,7 @@ async def test_the_answers_are_compared():
 
 
 @pytest.mark.slow
-def test_the_model_of_the_template_is_asked_what_it_means_and_read(tmp_path: Path) -> None:
+def test_the_model_of_the_template_is_asked_for_its_meaning_and_its_answer_is_read(tmp_path: Path) -> None:
     place = rendered(tmp_path, ("provider",))
     code = place / "src/roundtable_bolt/provider.py"
     text = code.read_text("utf-8")

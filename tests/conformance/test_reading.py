@@ -47,7 +47,7 @@ def test_no_two_recorded_answers_that_differ_are_called_the_same(held_rounds: li
     assert not [name for right, found, name in pairs if (right, found) == ("different", "same")]
 
 
-def test_unanimous_recorded_rounds_are_called_so_or_left_open(held_rounds: list[Held]) -> None:
+def test_unanimous_recorded_rounds_are_called_unanimous_or_left_open(held_rounds: list[Held]) -> None:
     unanimous = [held for held in held_rounds if held.recorded.is_unanimous]
     dissent = [held.recorded.key for held in unanimous if held.is_dissent]
     left_open = [held.recorded.key for held in unanimous if not held.is_agreed and not held.is_dissent]

@@ -85,7 +85,7 @@ def exhaust(value: Any) -> None:
 
 @settings(deadline=None)
 @given(request=requests(), stream=st.booleans())
-def test_anthropic(request: ChatRequest, stream: bool) -> None:
+def test_requests_to_anthropic_fit_the_types_of_its_sdk(request: ChatRequest, stream: bool) -> None:
     types = pytest.importorskip("anthropic.types.message_create_params")
     made = body("anthropic", request, stream=stream)
     # Gone from the types, since the newest models refuse it; the older ones take it.
@@ -95,7 +95,7 @@ def test_anthropic(request: ChatRequest, stream: bool) -> None:
 
 @settings(deadline=None)
 @given(request=requests(), stream=st.booleans())
-def test_openai(request: ChatRequest, stream: bool) -> None:
+def test_requests_to_openai_fit_the_types_of_its_sdk(request: ChatRequest, stream: bool) -> None:
     types = pytest.importorskip("openai.types.responses.response_create_params")
     made = body("openai", request, stream=stream)
     exhaust(adapter(types.ResponseCreateParams).validate_python(made, extra="forbid"))
@@ -103,7 +103,7 @@ def test_openai(request: ChatRequest, stream: bool) -> None:
 
 @settings(deadline=None)
 @given(request=requests(), stream=st.booleans())
-def test_openai_chat(request: ChatRequest, stream: bool) -> None:
+def test_requests_to_openai_chat_fit_the_types_of_its_sdk(request: ChatRequest, stream: bool) -> None:
     types = pytest.importorskip("openai.types.chat.completion_create_params")
     made = body("openai-chat", request, stream=stream)
     exhaust(adapter(types.CompletionCreateParams).validate_python(made, extra="forbid"))
@@ -111,7 +111,7 @@ def test_openai_chat(request: ChatRequest, stream: bool) -> None:
 
 @settings(deadline=None)
 @given(request=requests(), stream=st.booleans())
-def test_perplexity(request: ChatRequest, stream: bool) -> None:
+def test_requests_to_perplexity_fit_the_types_of_its_sdk(request: ChatRequest, stream: bool) -> None:
     types = pytest.importorskip("perplexity.types.chat.completion_create_params")
     made = body("perplexity", request, stream=stream)
     exhaust(adapter(types.CompletionCreateParams).validate_python(made, extra="forbid"))
@@ -119,7 +119,7 @@ def test_perplexity(request: ChatRequest, stream: bool) -> None:
 
 @settings(deadline=None)
 @given(request=requests(), stream=st.booleans())
-def test_google(request: ChatRequest, stream: bool) -> None:
+def test_requests_to_google_fit_the_types_of_its_sdk(request: ChatRequest, stream: bool) -> None:
     types = pytest.importorskip("google.genai.types")
     made = body("google", request.model_copy(update={"model": "gemini-3-pro"}), stream=stream)
     kinds = {

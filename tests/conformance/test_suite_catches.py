@@ -113,7 +113,7 @@ def test_a_broken_storage_fails_the_law_it_breaks(said: str, fault: str) -> None
 
 
 @pytest.mark.slow
-def test_what_is_said_is_about_the_storage_and_not_about_the_suite(said: str) -> None:
+def test_a_failure_message_is_about_the_storage_and_not_about_the_suite(said: str) -> None:
     assert "AttributeError" not in said
     assert not re.search(r"^ERROR ", said, re.MULTILINE)
     # Errors of the library are what laws are about, and their names stand in values that are shown, too.

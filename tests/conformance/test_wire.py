@@ -77,7 +77,7 @@ def test_every_recording_is_read_as_the_reader_reads_it(api: str) -> None:
     assert surprises == {}
 
 
-def test_few_recordings_are_read_otherwise_on_purpose() -> None:
+def test_few_recordings_are_deliberately_read_in_another_way() -> None:
     assert len(DIFFERENCES) <= len(recordings()) // 100
     known = {record["id"]: record for record in recordings()}
     stale = [
@@ -141,7 +141,7 @@ def told(outcome: object) -> object:
 
 @pytest.mark.parametrize("cuts", [pytest.param(2, id="everyday"), pytest.param(20, id="ci", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("api", APIS)
-def test_streams_say_the_same_however_they_are_cut(api: str, cuts: int) -> None:
+def test_streams_give_the_same_answer_however_they_are_cut(api: str, cuts: int) -> None:
     for record in streams(api):
         body = record["response"]["body"].encode()
         whole = outcome_of(record, [body])
@@ -174,7 +174,7 @@ def last_safe(record: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_no_stream_that_was_cut_off_passes_for_an_answer(api: str) -> None:
+def test_a_truncated_stream_is_never_accepted_as_an_answer(api: str) -> None:
     missed = []
     for record in streams(api):
         body = record["response"]["body"].encode()

@@ -33,7 +33,7 @@ def core(api: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_recorded_request_is_built_again(api: str) -> None:
+def test_a_request_equals_its_recording(api: str) -> None:
     wrong, done = {}, 0
     for record in of_api(api):
         recorded = (record["request"] or {}).get("json")

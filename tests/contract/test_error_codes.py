@@ -20,7 +20,7 @@ def codes_in(path: Path) -> set[str]:
     return {value for value in values if isinstance(value, str) and value.isupper()}
 
 
-def test_every_code_that_is_given_is_listed() -> None:
+def test_every_error_code_in_use_is_listed() -> None:
     sources = [path for path in SOURCES.rglob("*.py") if "code=" in path.read_text("utf-8")]
     given = {code: path for path in sources for code in codes_in(path)}
     assert "AGENT_REFUSED" in given
@@ -35,5 +35,5 @@ def test_every_class_is_listed_with_its_code() -> None:
         assert f"| `{kind.__name__}` | `{kind.default_code}` |" in page
 
 
-def test_a_finer_kind_keeps_the_code_of_its_parent_unless_it_has_its_own() -> None:
+def test_a_subclass_keeps_the_code_of_its_parent_unless_it_has_its_own() -> None:
     assert roundtable.errors.ContextTooLong("long").code == roundtable.errors.AgentError("wrong").code == "AGENT_ERROR"

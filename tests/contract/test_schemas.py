@@ -26,12 +26,12 @@ def _objects(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.slow  # seconds for all of them; they change with the types alone
 @every_schema
-def test_a_schema_is_one(name: str) -> None:
+def test_every_published_schema_is_a_valid_json_schema(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
 
 
 @every_schema
-def test_a_schema_is_named_without_a_host(name: str) -> None:
+def test_the_name_of_a_schema_contains_no_host(name: str) -> None:
     schema = SCHEMAS[name]
     assert schema["$id"] == f"urn:roundtable:schema:{name}"
     assert schema["title"] == name
@@ -58,7 +58,7 @@ def test_every_public_type_has_a_schema() -> None:
     assert {"Answer", "AnyConsensus", "AnyTurn", "DurableEvent", "Event", "Plan"} <= set(SCHEMAS)
 
 
-def test_a_schema_tells_good_from_bad() -> None:
+def test_a_schema_accepts_valid_data_and_rejects_invalid_data() -> None:
     validator = Draft202012Validator(SCHEMAS["AgentConfig"])
     validator.validate({"id": "a", "name": "A", "provider": "p", "maxTokens": 1})
     for wrong in ({"id": "a b"}, {"temperature": 2.1}, {"maxTokens": 0}, {"nonsense": 1}):

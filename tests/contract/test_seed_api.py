@@ -32,7 +32,7 @@ def test_every_seed_and_every_piece_of_work_has_rows() -> None:
     assert set(ISSUES) >= DONE
 
 
-def test_no_promise_stands_twice() -> None:
+def test_no_promise_is_listed_twice() -> None:
     keys = [(row.seed, row.kind, row.name, row.python) for row in ROWS]
     assert len(keys) == len(set(keys))
 

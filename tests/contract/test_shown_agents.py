@@ -166,13 +166,13 @@ async def searched(provider: str, **options: Any) -> tuple[AgentResponse, dict[s
     ("provider", "asks"),
     [("anthropic", '"web_search"'), ("openai", '"web_search"'), ("google", '"googleSearch"')],
 )
-async def test_agents_of_a_table_search_with_their_providers_search(provider: str, asks: str) -> None:
+async def test_agents_of_a_table_use_the_search_of_their_provider(provider: str, asks: str) -> None:
     assert asks in json.dumps((await searched(provider))[1])
     assert asks not in json.dumps((await searched(provider, search=False))[1])
 
 
 @shows(3, "behaviour", "native search: max uses, domains, context size, recency")
-async def test_each_provider_is_told_how_to_search_in_its_words() -> None:
+async def test_each_provider_gets_search_options_in_its_own_format() -> None:
     few = NativeSearch(max_uses=2, allowed_domains=("tea.example",))
     _, sent = await searched("anthropic")
     assert [tool["max_uses"] for tool in sent["tools"]] == [5]
@@ -216,7 +216,7 @@ async def test_a_model_may_ask_for_tools_ten_times_or_as_often_as_is_set(config:
 
 
 @shows(3, "function", "error-converter")
-async def test_a_refusal_of_any_provider_is_an_error_of_ours() -> None:
+async def test_a_refusal_of_any_provider_is_an_error_of_the_library() -> None:
     for provider, create in (("anthropic", create_claude_agent), ("google", create_gemini_agent)):
         wire = Wire(provider, status=401)
         agent = create(AgentConfig(id="a", name="A", provider=provider), api_key="sk-secret", client=wire.client)
@@ -285,7 +285,7 @@ async def test_agents_are_set_up_from_the_keys_that_are_there() -> None:
 
 
 @shows(3, "function", "light-model-factory")
-def test_a_light_agent_stands_beside_a_heavy_one() -> None:
+def test_a_light_agent_is_created_next_to_a_heavy_one() -> None:
     registry = registered()
     light = create_light_model_agent(
         registry.create_agent(AgentConfig(id="ada", name="Ada", provider="acme")), registry, id_suffix="consensus"
@@ -310,7 +310,7 @@ BEFORE = [("bo", "ada"), ("cy", "ada"), ("cy", "bo")]
 
 @shows(0, "class", "CollaborativeMode", "ExpertPanelMode")
 @pytest.mark.parametrize("mode", ["collaborative", "expert-panel"])
-async def test_everybody_speaks_at_once(mode: str) -> None:
+async def test_all_agents_speak_at_once(mode: str) -> None:
     assert await order(mode) == []
 
 
@@ -349,7 +349,7 @@ async def test_even_places_attack_and_odd_places_defend_each_among_themselves() 
 @shows(3, "class", "BaseModeStrategy")
 @shows(0, "class", "DebateModeStrategy", "ModeRegistry")
 @shows(0, "type", "DebateMode")
-async def test_a_mode_of_ones_own_runs_under_its_own_name() -> None:
+async def test_a_custom_mode_runs_under_its_own_name() -> None:
     class Relay(BaseModeStrategy):
         name = "relay"
 

@@ -99,7 +99,7 @@ def test_the_last_round_completes_a_session(debate: SimpleNamespace) -> None:
     assert debate.listed == (debate.ended,)
 
 
-def test_a_pause_holds_until_somebody_resumes(debate: SimpleNamespace) -> None:
+def test_a_paused_session_stays_paused_until_it_is_resumed(debate: SimpleNamespace) -> None:
     assert debate.paused.status == "paused"
     assert debate.second.round_number == 2
 
@@ -178,7 +178,7 @@ async def test_an_engine_seats_its_toolkit_with_every_agent() -> None:
 @shows(3, "field", "DebateEngineOptions.aiConsensusAnalyzer")
 @shows(3, "method", "DebateEngine.analyzeConsensusWithAI", "AIConsensusAnalyzer.performAIAnalysis")
 @shows(3, "class", "AIConsensusAnalyzer")
-async def test_a_model_reads_the_round_where_there_is_one_and_the_rules_where_it_fails() -> None:
+async def test_a_model_analyzes_the_round_and_rules_replace_it_if_it_fails() -> None:
     from roundtable.analysis import AIConsensusAnalyzer
 
     reading = {"agreementLevel": 0.9, "commonGround": ["Hot"], "disagreementPoints": [], "summary": "They agree."}

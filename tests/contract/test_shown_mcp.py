@@ -100,7 +100,7 @@ def test_a_debate_is_started_and_answered_in_four_layers(told: dict[str, Any]) -
 
 @shows(0, "tool", "continue_roundtable")
 @shows(3, "tool", "continue_roundtable")
-def test_a_debate_goes_on_with_its_next_round(told: dict[str, Any]) -> None:
+def test_a_debate_continues_with_its_next_round(told: dict[str, Any]) -> None:
     assert (told["continued"]["roundNumber"], told["continued"]["status"]) == (2, "completed")
     assert len(told["continued"]["agentResponses"]) == 3
 
@@ -130,7 +130,7 @@ def test_the_consensus_is_that_of_the_last_round(told: dict[str, Any]) -> None:
 
 
 @shows(3, "tool", "get_thoughts")
-def test_the_thoughts_of_an_agent_are_told_round_by_round(told: dict[str, Any]) -> None:
+def test_the_thoughts_of_an_agent_are_listed_round_by_round(told: dict[str, Any]) -> None:
     found = told["get_thoughts"]
     assert (found["agentId"], found["rounds"], found["totalResponses"]) == ("cy", 2, 2)
     assert found["confidenceEvolution"] == [{"round": 1, "confidence": 0.8}, {"round": 2, "confidence": 0.8}]
@@ -143,7 +143,7 @@ def test_a_session_is_exported(told: dict[str, Any]) -> None:
 
 
 @shows(3, "tool", "synthesize_debate")
-def test_a_debate_is_put_together(told: dict[str, Any]) -> None:
+def test_a_debate_is_synthesized(told: dict[str, Any]) -> None:
     text = json.dumps(told["synthesize_debate"])
     assert '"recommendation": "Brew."' in text
     assert '"keyDifferences": ["Caffeine"]' in text

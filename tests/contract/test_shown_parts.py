@@ -116,7 +116,7 @@ async def test_a_registry_keeps_agents_and_their_health() -> None:
     assert registry.get_registered_providers() == ()
 
 
-async def test_a_registry_asks_for_what_it_does_not_know_and_closes_what_it_made() -> None:
+async def test_a_registry_looks_up_unknown_providers_and_closes_the_models_it_created() -> None:
     closed: list[str] = []
 
     class Closing(ScriptedModel):
@@ -263,7 +263,7 @@ def test_a_mode_that_plans_nothing_is_named() -> None:
         plan_table(Idle(), agents=2, rounds=1)
 
 
-def test_what_is_no_mode_is_refused() -> None:
+def test_a_value_that_is_not_a_mode_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         ModeRegistry().register_mode("court", object())  # type: ignore[arg-type]  # a slip
     assert StatisticsProcessor.calculate_stats([turn.answer for turn in ROUND_ONE]) is not None
@@ -308,7 +308,7 @@ def test_a_gateway_counts_and_a_rule_waits() -> None:
     assert not RetryRule().allows(APIAuthError("no key"), 1)
 
 
-async def test_a_gateway_shows_whom_it_guards() -> None:
+async def test_a_gateway_lists_the_models_it_guards() -> None:
     gateway = Gateway()
     await BaseAgent(ADA, gateway.guard(ScriptedModel([YES]))).generate_response(planned(view()))
     assert "scripted:scripted" in repr(gateway.endpoint_states)
@@ -332,7 +332,7 @@ async def test_an_engine_keeps_its_sessions(tmp_path: Path) -> None:
             await kept.list_sessions()
 
 
-async def test_somebody_may_stay_until_their_token_ends() -> None:
+async def test_a_user_may_stay_until_their_token_expires() -> None:
     class Once(LocalUser):
         looks = 0
 

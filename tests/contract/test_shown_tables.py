@@ -103,7 +103,7 @@ def test_sessions_are_forked(used: SimpleNamespace) -> None:
         assert (fork.status, len(fork.rounds), fork.session_id != used.name) == ("completed", 4, True)
 
 
-def test_sessions_leave_and_come_back(used: SimpleNamespace) -> None:
+def test_sessions_are_exported_and_imported(used: SimpleNamespace) -> None:
     assert used.synthesis.recommendation == "Brew."
     assert used.markdown.startswith("# Slow cocoa?")
     assert used.copied.startswith("# Slow cocoa?")
@@ -122,7 +122,7 @@ async def test_users_do_not_see_each_other() -> None:
     await table.aclose()
 
 
-async def test_a_closed_table_has_let_its_file_go_and_opens_it_again(tmp_path: Path) -> None:
+async def test_a_closed_table_releases_its_file_and_can_open_it_again(tmp_path: Path) -> None:
     table = table_of(f"sqlite:///{tmp_path}/kept.db")
     name = (await table.debate("Tea?", rounds=1)).session_id
     opened = table._wiring.storage

@@ -174,7 +174,7 @@ def test_a_round_begins_with_its_goal_and_ends_with_its_results(events: list[dic
 
 
 @shows(4, "event", "agent_start", "agent_response_chunk", "agent_complete")
-def test_an_agent_tells_what_it_says_as_it_says_it(events: list[dict[str, Any]]) -> None:
+def test_the_answer_of_an_agent_is_streamed(events: list[dict[str, Any]]) -> None:
     assert [(one["agent"], one["round"], one["maxSteps"]) for one in data_of(events, "agent_start")] == [
         (name, 1, 4) for name in TEAM
     ]
@@ -222,7 +222,7 @@ async def test_the_initiator_may_use_tools() -> None:
 
 
 @shows(4, "event", "agent_error")
-def test_an_agent_that_fails_is_told_with_what_follows(told: dict[str, Any]) -> None:
+def test_the_event_of_a_failed_agent_says_what_happens_next(told: dict[str, Any]) -> None:
     events = parsed(told["broken"].text)
     (failed,) = data_of(events, "agent_error")
     assert (failed["agent"], failed["round"], failed["action"]) == ("shaky", 1, "skip")
@@ -238,7 +238,7 @@ def test_a_conversation_that_fails_ends_with_its_error(told: dict[str, Any]) -> 
 
 
 @shows(4, "behaviour", "status 400")
-def test_a_request_that_does_not_fit_is_refused_with_its_field(told: dict[str, Any]) -> None:
+def test_an_invalid_request_is_refused_with_the_wrong_field(told: dict[str, Any]) -> None:
     answer = told["invalid"]
     assert (answer.status_code, answer.json()["code"]) == (400, "VALIDATION_ERROR")
     assert answer.json()["details"]["field"] == "agents"
@@ -252,7 +252,7 @@ def test_a_request_without_a_token_is_refused(told: dict[str, Any]) -> None:
     assert told["stream"].status_code == 200
 
 
-def test_a_stream_whose_token_is_revoked_ends_with_that(told: dict[str, Any]) -> None:
+def test_revoking_a_token_ends_its_streams_with_an_error(told: dict[str, Any]) -> None:
     begun, *_, last = parsed(told["revoked"])
     assert (begun["type"], last["type"], last["data"]["code"]) == ("conversation_start", "error", "UNAUTHORIZED")
     assert (last["data"]["recoverable"], bool(last["data"]["error"])) == (True, True)
@@ -267,7 +267,7 @@ def test_the_sixth_conversation_of_an_hour_is_refused(told: dict[str, Any]) -> N
 
 
 @shows(4, "behaviour", "status 500")
-def test_a_fault_of_the_server_gives_nothing_away(told: dict[str, Any]) -> None:
+def test_an_internal_error_reveals_no_details(told: dict[str, Any]) -> None:
     assert (told["fails"].status_code, told["fails"].json()["code"]) == (500, "INTERNAL_ERROR")
     assert "secret" not in told["fails"].text
 

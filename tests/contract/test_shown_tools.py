@@ -143,7 +143,7 @@ async def test_an_agent_uses_any_toolkit_that_lists_and_runs_tools() -> None:
 @shows(0, "type", "ToolDefinition")
 @shows(1, "type", "Tool")
 @shows(1, "field", "Tool.inputSchema", "Tool.execute")
-async def test_a_tool_of_ones_own_is_listed_checked_and_run() -> None:
+async def test_a_custom_tool_is_listed_checked_and_run() -> None:
     schema = {"type": "object", "properties": {"side": {"type": "number"}}, "required": ["side"]}
     kit = DefaultAgentToolkit()
     kit.register_tool(ToolDefinition("area", "Gives an area.", schema, lambda given: given["side"] ** 2))
@@ -154,7 +154,7 @@ async def test_a_tool_of_ones_own_is_listed_checked_and_run() -> None:
 
 
 @shows(1, "message", "Tool not found: ${name}")
-async def test_a_tool_that_is_not_there_is_named() -> None:
+async def test_an_unknown_tool_is_named() -> None:
     result = await DefaultAgentToolkit().execute_tool("weigh", {})
     assert (result.success, result.error) == (False, "Tool not found: weigh")
 
@@ -198,7 +198,7 @@ def asking(*replies: object, clock: ManualClock | None = None, **policy: Any) ->
 
 
 @shows(1, "function", "callLlmWithRetry")
-async def test_a_rate_limit_is_waited_for_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_rate_limit_is_waited_for_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
     agent, model = asking(LIMITED, {"position": "Tea"}, clock=clock)
     before = clock.monotonic()
@@ -219,7 +219,7 @@ async def test_an_agent_tries_as_often_as_its_policy_says() -> None:
 
 
 @shows(2, "function", "withErrorBoundary")
-async def test_a_call_is_tried_three_times_more() -> None:
+async def test_a_call_is_retried_three_times() -> None:
     agent, model = asking(*[LIMITED] * 3, {"position": "Tea"})
     assert (await agent.generate_response(view())).position == "Tea"
     assert model.calls == 4
@@ -262,7 +262,7 @@ async def test_an_operation_is_tried_again_with_growing_pauses() -> None:
 
 
 @shows(0, "class", "RoundtableError")
-def test_an_error_is_told_as_json() -> None:
+def test_an_error_is_returned_as_json() -> None:
     error = AgentError("Failed to parse", provider="anthropic", cause=ValueError("Invalid JSON"))
     assert isinstance(error, RoundtableError)
     told = error.to_dict()

@@ -238,7 +238,7 @@ def test_the_compose_file_has_keys_of_the_specification_and_names_that_exist() -
             assert how["condition"] != "service_healthy" or "healthcheck" in whole["services"][dependency]
 
 
-def test_what_is_installed_for_a_command_exists() -> None:
+def test_packages_installed_for_a_command_exist() -> None:
     extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
     wanted = re.findall(r"roundtable-sdk\[([\w,]+)\]", PAGE)
     assert len(wanted) > 2
@@ -347,7 +347,7 @@ def check_job(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_the_probes_of_a_pod_find_its_server_ready_and_would_not_by_its_address(
+def test_the_probes_of_a_pod_reach_its_server_although_it_refuses_the_address_of_the_pod(
     database: Server, tmp_path: Path
 ) -> None:
     (container,) = pod()["containers"]
@@ -395,7 +395,7 @@ def test_the_unit_starts_a_server_that_drains_and_ends_in_time(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_the_unit_starts_a_worker_that_ends_as_a_service_that_was_stopped(database: Server, tmp_path: Path) -> None:
+def test_the_unit_starts_a_worker_that_counts_as_stopped_after_it_ends(database: Server, tmp_path: Path) -> None:
     (command,) = re.findall(r"`ExecStart=([^`]+ fleet work [^`]+)`", PAGE)
     machine = Machine(tmp_path, database)
     with machine.running(unit_words(command.replace("...", "postgresql://roundtable@db/app"))) as process:

@@ -54,7 +54,7 @@ def test_a_script_runs_to_its_end_and_prints_its_result(script: Path, tmp_path: 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_keys")
 @pytest.mark.parametrize("script", sorted(SERVERS))
-def test_a_server_says_where_it_is_and_ends_when_it_is_told_to(script: str, tmp_path: Path) -> None:
+def test_a_server_prints_its_address_and_ends_on_request(script: str, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", str(EXAMPLES / script), "--no-auth", "--port", "0"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         try:
@@ -128,7 +128,7 @@ def test_the_team_of_the_crm_answers_with_the_embedded_model(tmp_path: Path) -> 
         ("SELECT count(*) FROM Account a, Account b, Account c, Account d, Account e, Account f", "interrupted"),
     ],
 )
-def test_a_statement_of_a_model_can_only_read_and_only_for_so_long(
+def test_a_query_of_a_model_is_read_only_and_has_a_time_limit(
     query: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))

@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_what_the_page_says_is_typed_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
+def test_the_commands_of_the_page_work_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     script = "\n".join(BLOCK.findall(PAGE.read_text("utf-8")))
     assert script.count("roundtable plugins\n") == 2
     constraint = tmp_path / "constraint.txt"

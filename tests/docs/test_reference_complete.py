@@ -106,7 +106,7 @@ def test_no_page_or_example_imports_a_private_module() -> None:
         ("roundtable.core.engine.lease.take_lease", True),
     ],
 )
-def test_the_check_tells_what_is_missing(name: str, is_missing: bool) -> None:
+def test_the_check_names_what_is_missing(name: str, is_missing: bool) -> None:
     assert undescribed(name, surface()) is is_missing
 
 

@@ -81,7 +81,7 @@ def test_every_recipe_is_on_the_page_of_the_cookbook() -> None:
     assert set(re.findall(r"\]\(([\w-]+\.md#[\w-]+)\)", (DOCS / "cookbook/index.md").read_text("utf-8"))) == recipes
 
 
-def test_every_error_has_its_way_out() -> None:
+def test_every_error_code_has_a_section_about_how_to_recover() -> None:
     sections = set(re.findall(r"^### `(\w+)`$", (DOCS / "how-to/troubleshoot.md").read_text("utf-8"), re.MULTILINE))
     codes = {kind().code for kind in error_kinds()} - {"ROUNDTABLE_ERROR"}
     assert codes - sections == set()

@@ -181,7 +181,7 @@ def test_one_build_of_the_docs_names_every_dead_reference(tree: Path, run_gate: 
         assert message in done.stdout, done.stdout
 
 
-def test_docs_that_name_what_the_package_lacks_are_refused(tree: Path, run_gate: RunGate) -> None:
+def test_docs_that_name_a_missing_part_of_the_package_are_refused(tree: Path, run_gate: RunGate) -> None:
     with (tree / "docs/index.md").open("a", encoding="utf-8") as file:
         file.write("\n::: roundtable.nowhere\n")
     done = run_gate("docs", tree)

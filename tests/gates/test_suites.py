@@ -21,7 +21,7 @@ def collected(run_python: RunPython, root: Path, *words: str) -> set[str]:
     return {line for line in done.stdout.splitlines() if "::" in line}
 
 
-def test_what_is_not_in_the_everyday_suite_is_in_that_of_ci_unless_it_is_deep_or_a_gate(
+def test_every_test_is_in_the_everyday_or_the_ci_suite_unless_it_is_deep_or_a_gate(
     root: Path, run_python: RunPython
 ) -> None:
     steps = re.search(r"^whole_suite\(\) \{\n(.*?)^\}", (root / ".ci/run").read_text("utf-8"), re.DOTALL | re.MULTILINE)
