@@ -85,7 +85,9 @@ def stored(url: str, session: str) -> tuple[DurableEvent, ...]:
 
 
 class TestProcesses:
-    def test_what_a_killed_process_acknowledged_is_stored_once_and_its_heir_takes_over_at_once(self, postgres_url: str):
+    def test_events_acknowledged_by_a_killed_process_are_stored_once_and_another_takes_over_at_once(
+        self, postgres_url: str
+    ):
         sessions = ("a", "b", "c", "d")
         acknowledged: dict[str, int] = defaultdict(int)
         for kill in range(4):
@@ -122,7 +124,7 @@ class TestProcesses:
         assert anyio.run(storage.kv.get, "n") == 100
         storage.close()
 
-    async def test_a_suspended_process_holds_up_nobody(self, postgres_url: str):
+    async def test_a_suspended_process_blocks_no_other(self, postgres_url: str):
         """It is stopped again and again while it changes values and leases, in whatever statement it is."""
         storage, owner = PostgresStorage(postgres_url), current_owner()
         for session in ("a", "b"):
@@ -268,7 +270,7 @@ class TestBrokenConnections:
         assert [summary.id for summary in await storage.list(SessionFilter())] == ["a"]
         await storage.aclose()
 
-    async def test_what_was_idle_when_connections_broke_is_done_once(
+    async def test_changes_after_idle_connections_broke_are_made_once(
         self, storage: PostgresStorage, postgres_server: Server
     ):
         await storage.create(record("s"))
@@ -352,7 +354,7 @@ class TestBrokenConnections:
 
 
 class TestLimits:
-    async def test_an_error_says_whether_the_server_or_a_free_connection_was_waited_for(
+    async def test_an_error_says_whether_it_waited_for_the_server_or_for_a_free_connection(
         self, postgres_url: str, postgres_server: Server
     ):
         away = PostgresStorage(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", connect_timeout_s=0.1)
@@ -396,7 +398,7 @@ class TestLimits:
         assert await storage.kv.get("k") == 1
         await storage.aclose()
 
-    async def test_a_storage_closes_in_time_also_beside_a_server_that_hangs(self, own_server: Server):
+    async def test_a_storage_closes_in_time_even_if_its_server_hangs(self, own_server: Server):
         storage = PostgresStorage(own_server.url(), close_timeout_s=0.2)
         await storage.create(record("s"))
         notices, errors = Notices(), list[StorageError]()
@@ -419,9 +421,7 @@ class TestLimits:
         assert [error.details["reason"] for error in errors] == ["closed", "closed"]
         assert all(error.hint for error in errors)
 
-    async def test_connections_that_nobody_uses_are_closed(
-        self, postgres_url: str, postgres_server: Server, monkeypatch
-    ):
+    async def test_unused_connections_are_closed(self, postgres_url: str, postgres_server: Server, monkeypatch):
         monkeypatch.setattr("roundtable.storage.postgres_connection._IDLE_S", 0.1)
         name = new_schema()
         storage = PostgresStorage(f"{postgres_url}&application_name={name}")
@@ -444,7 +444,7 @@ class TestLimits:
 
 
 class TestNotices:
-    async def test_a_watcher_hears_of_events_of_another_process_at_once(self, postgres_url: str, monkeypatch):
+    async def test_a_watcher_is_notified_of_events_of_another_process_at_once(self, postgres_url: str, monkeypatch):
         monkeypatch.setattr("roundtable.api.runs._POLL_S", 3600)
         writer, here = PostgresStorage(postgres_url), PostgresStorage(postgres_url)
         await writer.create(record("s"))
@@ -462,7 +462,7 @@ class TestNotices:
         await writer.aclose()
         await here.aclose()
 
-    async def test_what_is_stored_right_before_a_close_is_announced_too(self, postgres_url: str, monkeypatch):
+    async def test_events_stored_right_before_a_close_are_announced_too(self, postgres_url: str, monkeypatch):
         monkeypatch.setattr("roundtable.api.runs._POLL_S", 3600)
         writer, here = PostgresStorage(postgres_url), PostgresStorage(postgres_url)
         await writer.create(record("s"))
@@ -478,7 +478,7 @@ class TestNotices:
                 assert (await anext(events)).seq == 2
         await here.aclose()
 
-    async def test_after_a_broken_connection_everybody_is_told_once(
+    async def test_after_a_broken_connection_every_listener_is_notified_once(
         self, storage: PostgresStorage, postgres_server: Server
     ):
         await storage.create(record("s"))
@@ -488,7 +488,7 @@ class TestNotices:
             postgres_server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
             await notices.next()
 
-    async def test_a_listener_that_died_starts_anew_with_the_next(self, storage: PostgresStorage, postgres_url: str):
+    async def test_a_dead_listener_is_restarted_with_the_next_one(self, storage: PostgresStorage, postgres_url: str):
         await storage.create(record("s"))
         other, first, second = PostgresStorage(postgres_url), Notices(), Notices()
 
@@ -509,7 +509,7 @@ class TestNotices:
                 await first.next()
         await other.aclose()
 
-    async def test_own_appends_are_no_news(self, storage: PostgresStorage, postgres_url: str):
+    async def test_own_appends_are_not_notified(self, storage: PostgresStorage, postgres_url: str):
         await storage.create(record("s"))
         other, notices = PostgresStorage(postgres_url), Notices()
         with storage.listen("s", notices.hear):
@@ -534,13 +534,13 @@ class TestRefusals:
             f"postgresql:me:{PASSWORD}@host/db",
         ],
     )
-    def test_a_url_that_cannot_be_used(self, url: str):
+    def test_an_unusable_url_is_refused_without_the_password(self, url: str):
         with pytest.raises(ConfigurationError) as error:
             open_postgres(url)
         assert error.value.hint
         assert PASSWORD not in "".join(traceback.format_exception(error.value))
 
-    def test_an_unknown_parameter_is_named_unless_it_may_be_a_part_of_the_password(self):
+    def test_an_unknown_parameter_is_named_unless_it_may_be_part_of_the_password(self):
         with pytest.raises(ConfigurationError, match="has no parameter 'colour'"):
             open_postgres("postgresql://me@host/db?colour=1")
         with pytest.raises(ConfigurationError) as error:
@@ -559,7 +559,7 @@ class TestRefusals:
     def test_every_url_of_libpq_is_taken(self, url: str):
         open_postgres(url).close()
 
-    def test_a_password_is_not_spelt_anew(self):
+    def test_a_password_is_passed_on_unchanged(self):
         assert "password=a+b%2F" in parse_address("postgresql://me@h/db?password=a+b%2F&schema=x").libpq_url
 
     @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ class TestRefusals:
             ("close_timeout_s", float("inf")),
         ],
     )
-    def test_numbers_out_of_range(self, name: str, value: float):
+    def test_numbers_out_of_range_are_refused(self, name: str, value: float):
         with pytest.raises(ConfigurationError):
             PostgresStorage("postgresql://host/db", **{name: value})
 
@@ -588,31 +588,31 @@ class TestRefusals:
         await storage.aclose()
         return error.value
 
-    async def test_a_wrong_password(self, postgres_server: Server, caplog):
+    async def test_a_wrong_password_is_refused_without_being_shown(self, postgres_server: Server, caplog):
         url = postgres_server.url().replace(PASSWORD, f"{PASSWORD}-wrong")
         error = await self.refused(url, "forbidden", caplog)
         shown = "".join(traceback.format_exception(error)) + str(error.hint) + str(error.to_dict()) + caplog.text
         assert "tester" not in shown
         assert "password authentication failed" in error.message
 
-    async def test_no_server(self, caplog):
+    async def test_a_missing_server_is_a_storage_error(self, caplog):
         await self.refused(f"postgresql://me:{PASSWORD}@127.0.0.1:1/db", "unreachable", caplog)
 
-    async def test_an_unknown_database(self, postgres_server: Server, caplog):
+    async def test_an_unknown_database_is_refused(self, postgres_server: Server, caplog):
         await self.refused(postgres_server.url(database="nowhere"), "unreachable", caplog)
 
-    async def test_a_user_without_rights(self, postgres_server: Server, caplog):
+    async def test_a_user_without_rights_is_refused(self, postgres_server: Server, caplog):
         guest = new_schema()
         postgres_server.execute(f"CREATE ROLE {guest} LOGIN PASSWORD '{PASSWORD}'")
         await self.refused(postgres_server.url(new_schema(), user=guest), "forbidden", caplog)
 
-    async def test_a_user_who_may_open_no_connection(self, postgres_server: Server, caplog):
+    async def test_a_user_who_may_open_no_connection_is_refused_as_busy(self, postgres_server: Server, caplog):
         crowded = new_schema()
         postgres_server.execute(f"CREATE ROLE {crowded} LOGIN PASSWORD '{PASSWORD}' CONNECTION LIMIT 0")
         error = await self.refused(postgres_server.url(new_schema(), user=crowded), "busy", caplog)
         assert error.retryable
 
-    async def test_an_old_server(self, postgres_server: Server, caplog, monkeypatch):
+    async def test_an_old_server_is_refused(self, postgres_server: Server, caplog, monkeypatch):
         monkeypatch.setattr("roundtable.storage.postgres_schema.OLDEST_SERVER", 99)  # this one is older
         error = await self.refused(postgres_server.url(new_schema()), "old-server", caplog)
         assert error.details["needed"] == 99
@@ -633,12 +633,12 @@ class TestRefusals:
         assert await storage.append("s", 0, None, [control("s")]) == 1
         await storage.aclose()
 
-    async def test_an_encoding_that_cannot_hold_every_text(self, postgres_server: Server, caplog):
+    async def test_an_encoding_that_cannot_store_every_text_is_refused(self, postgres_server: Server, caplog):
         latin = new_schema()
         postgres_server.execute(f"CREATE DATABASE {latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
         await self.refused(postgres_server.url(database=latin), "encoding", caplog)
 
-    async def test_tables_of_another_application(self, postgres_server: Server, postgres_url: str, caplog):
+    async def test_tables_of_another_application_are_refused(self, postgres_server: Server, postgres_url: str, caplog):
         schema = parse_address(postgres_url).schema
         postgres_server.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.sessions (id INT)")
         await self.refused(postgres_url, "foreign", caplog)
@@ -688,7 +688,7 @@ class TestRefusals:
         await storage.aclose()
 
     @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
-    async def test_an_upgrade_ends_what_an_open_storage_of_the_older_version_does(
+    async def test_an_upgrade_disconnects_open_storages_of_the_older_version(
         self, postgres_server: Server, postgres_url: str, caplog
     ):
         schema = parse_address(postgres_url).schema
@@ -755,7 +755,7 @@ class TestRefusals:
         await older.aclose()
 
     @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # of psycopg
-    async def test_an_upgrade_beside_users_that_it_may_not_end_is_refused(
+    async def test_an_upgrade_is_refused_if_it_may_not_disconnect_other_users(
         self, postgres_server: Server, postgres_url: str
     ):
         schema = parse_address(postgres_url).schema
@@ -774,7 +774,7 @@ class TestRefusals:
         assert await storage.append("s", 0, None, [control("s")]) == 1
         await storage.aclose()
 
-    async def test_one_bad_append_does_not_harm_those_that_are_sent_with_it(self, storage: PostgresStorage):
+    async def test_one_bad_append_does_not_affect_appends_sent_with_it(self, storage: PostgresStorage):
         outcomes: dict[str, object] = {}
         for number in range(6):
             await storage.create(record(f"s{number}"))
@@ -849,7 +849,7 @@ async def test_lists_by_status_and_scans_by_prefix_read_no_more_than_they_return
     assert await storage.kv.scan("b/") == (("b/1", 1),)
 
 
-async def test_a_search_goes_on_after_the_last_position_of_a_page(storage: PostgresStorage, monkeypatch):
+async def test_a_search_continues_after_the_last_position_of_a_page(storage: PostgresStorage, monkeypatch):
     """Sessions of one moment, several positions in each, and page ends within a session."""
     monkeypatch.setattr("roundtable.storage.postgres._HITS_PAGE", 1)
     monkeypatch.setattr("roundtable.storage.postgres._PAGE", 2)
@@ -886,7 +886,7 @@ def test_the_command_uses_the_database_and_shows_no_password(
     assert (f"?schema={parse_address(postgres_url).schema}" in shown) or words[0] in {"backup", "tokens"}
 
 
-def test_commands_that_are_suggested_work_when_they_are_pasted(postgres_url: str, tmp_path: Path):
+def test_suggested_commands_work_when_they_are_pasted(postgres_url: str, tmp_path: Path):
     def run(*words: str, **environment: str) -> str:
         done = subprocess.run(
             words, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -909,7 +909,7 @@ def test_commands_that_are_suggested_work_when_they_are_pasted(postgres_url: str
     assert "CREATE TABLE" in (tmp_path / "sessions.sql").read_text()
 
 
-def test_without_psycopg_the_extra_is_named(monkeypatch):
+def test_a_missing_psycopg_is_named_with_its_extra(monkeypatch):
     for name in list(sys.modules):
         if name.startswith(("psycopg", "roundtable.storage.postgres")):
             monkeypatch.delitem(sys.modules, name)

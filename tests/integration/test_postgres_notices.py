@@ -153,7 +153,7 @@ async def next_ids(lines: AsyncIterator[str], number: int) -> list[str]:
 
 @without_notices
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_stream_that_is_taken_up_again_sends_events_without_a_notice_once_and_in_order(
+async def test_a_resumed_stream_sends_events_without_a_notice_once_and_in_order(
     writer: PostgresStorage, reader: Reader, silence: Silence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await writer.append("s", 0, None, [control("s")] * 3)

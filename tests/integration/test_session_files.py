@@ -41,7 +41,7 @@ def table(**more: Any) -> rt.Roundtable:
     return rt.Roundtable(agents, **{"storage": "memory://", **more})
 
 
-async def test_what_is_exported_as_json_comes_back_the_same_and_goes_on(tmp_path: Path) -> None:
+async def test_a_session_exported_as_json_is_imported_unchanged_and_can_continue(tmp_path: Path) -> None:
     async with table() as here, table(storage=f"sqlite:///{tmp_path}/there.db", tenant="me") as there:
         held = await here.debate("Tea or coffee?", rounds=2)
         document = await here.export(held.session_id, "json")
@@ -53,7 +53,7 @@ async def test_what_is_exported_as_json_comes_back_the_same_and_goes_on(tmp_path
         assert len(longer.rounds) == 3
 
 
-async def test_a_session_that_exists_is_not_replaced_but_may_stand_beside() -> None:
+async def test_an_import_does_not_replace_an_existing_session_but_can_get_a_new_id() -> None:
     async with table() as one:
         assert await one.import_(ARCHIVE) == "4f1c" * 8
         with pytest.raises(SessionConflict):
@@ -65,7 +65,7 @@ async def test_a_session_that_exists_is_not_replaced_but_may_stand_beside() -> N
 
 
 @pytest.mark.parametrize("name", [".", "..", "../up", "a/b", "C:\\x", "a\0"])
-async def test_an_id_that_would_lead_a_path_elsewhere_is_imported_under_a_new_one_alone(name: str) -> None:
+async def test_an_id_that_contains_a_path_is_imported_only_under_a_new_id(name: str) -> None:
     told = [event.model_copy(update={"session_id": name}) for event in numbered()]
     archive = "".join(archive_parts(record().model_copy(update={"id": name}), told))
     async with table() as one:
@@ -75,7 +75,7 @@ async def test_an_id_that_would_lead_a_path_elsewhere_is_imported_under_a_new_on
         assert (await one.session(await one.import_(archive, new_id=True))).rounds
 
 
-async def test_each_format_says_what_was_said(tmp_path: Path) -> None:
+async def test_each_format_contains_the_answers(tmp_path: Path) -> None:
     async with table() as one:
         name = await one.import_(ARCHIVE)
         result = await one.session(name)
@@ -96,7 +96,7 @@ async def test_each_format_says_what_was_said(tmp_path: Path) -> None:
             await one.export("unknown", "html")
 
 
-def test_the_end_of_a_name_says_the_format() -> None:
+def test_the_file_extension_chooses_the_format() -> None:
     assert [format_of(f"a{end}") for end in (".md", ".markdown", ".HTML", ".csv", ".json")] == [
         *("markdown", "markdown", "html", "csv", "json")
     ]
@@ -104,7 +104,7 @@ def test_the_end_of_a_name_says_the_format() -> None:
         format_of("a.pdf")
 
 
-async def test_a_file_is_for_its_user_whole_and_never_written_through_a_link(tmp_path: Path) -> None:
+async def test_a_file_is_private_complete_and_never_written_through_a_link(tmp_path: Path) -> None:
     async with table() as one:
         name = await one.import_(ARCHIVE)
         fresh = await one.export_file(name, tmp_path / "a.md")
@@ -129,7 +129,7 @@ async def test_a_file_is_for_its_user_whole_and_never_written_through_a_link(tmp
         assert names(tmp_path) == ["a.md", "b.md", "folder.md", "link.md", "target.md"]
 
 
-async def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_export_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from roundtable.core.base.files import write_parts
 
     def broken() -> Any:
@@ -179,14 +179,14 @@ def foreign() -> str:
         pytest.param(changed(session=json.loads(ARCHIVE)["session"] | {"schemaVersion": "x"}), "read", id="no version"),
     ],
 )
-async def test_what_is_no_exported_session_is_refused_whole(text: str | bytes, told: str) -> None:
+async def test_a_file_that_is_not_an_exported_session_is_refused(text: str | bytes, told: str) -> None:
     async with table() as one:
         with pytest.raises((SessionError, StorageError), match=told):
             await one.import_(text)
         assert await one.sessions() == ()
 
 
-async def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+async def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     async with table() as one:
         for path in (tmp_path / "none.json", tmp_path, "a\0b"):
             with pytest.raises(StorageError, match="cannot be read"):
@@ -215,7 +215,7 @@ def test_a_damaged_document_is_an_error_or_a_session_that_can_be_shown(
         assert read_archive("".join(archive_parts(held, log))) == (held, log)
 
 
-async def test_what_could_not_be_stored_whole_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_import_that_fails_midway_stores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(MemoryStorage):
         async def append(self, *given: Any, **more: Any) -> int:
             raise StorageError("full")

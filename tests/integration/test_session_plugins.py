@@ -75,7 +75,7 @@ def uninstall(site: Site, name: str) -> None:
     shutil.rmtree(info)
 
 
-async def test_a_session_records_every_plugin_that_took_part(site: Site) -> None:
+async def test_a_session_records_every_plugin_it_used(site: Site) -> None:
     site.install("roundtable-court", version="1.2")
     hooks = {"veto": ("rules", RULE), "bell": ("exits", EXIT), "dice": ("tools", TOOL), "themes": ("analyzers", METER)}
     hooks |= {"shelf": ("storages", STORAGE), "acme": ("providers", PROVIDER)}
@@ -107,7 +107,7 @@ class _Day:
         exec(MODE.replace("{name}", "day"), vars(self))
 
 
-async def test_a_plugin_passed_as_an_object_is_recorded_and_asked_for_again() -> None:
+async def test_a_plugin_passed_as_an_object_is_recorded_and_required_again() -> None:
     storage = MemoryStorage()
     used = table(storage, plugins=Plugins.of(_Day()))
     half = await used.debate("Tea?", mode="day", rounds=2, budget=Budget(max_calls=2))
@@ -137,7 +137,7 @@ MISSING: Mapping[str, tuple[tuple[str, str], dict[str, Any], dict[str, Any], str
 
 
 @pytest.mark.parametrize("kind", MISSING)
-async def test_without_its_plugin_a_session_is_read_and_neither_resumed_nor_forked(kind: str, site: Site) -> None:
+async def test_a_session_without_its_plugin_can_be_read_but_not_resumed_or_forked(kind: str, site: Site) -> None:
     (hooked, body), options, debate, thing = MISSING[kind]
     site.install("roundtable-court", hook(hooked, body) if body else MODE, version="1.2")
     storage = MemoryStorage()
@@ -158,7 +158,7 @@ async def test_without_its_plugin_a_session_is_read_and_neither_resumed_nor_fork
     await without.aclose()
 
 
-async def test_a_fork_that_replaces_what_the_plugin_brought_does_without_it(site: Site) -> None:
+async def test_a_fork_that_replaces_the_parts_of_a_plugin_does_not_need_it(site: Site) -> None:
     site.install("roundtable-court")
     storage = MemoryStorage()
     used = table(storage)
@@ -206,7 +206,7 @@ async def test_another_version_without_the_mode_is_named_with_both_versions(site
     assert missing.value.hint == "Install it: pip install 'roundtable-court==1.2'."
 
 
-async def test_another_plugin_with_the_same_name_does_not_stand_in(site: Site) -> None:
+async def test_another_plugin_with_the_same_name_is_not_accepted(site: Site) -> None:
     site.install("roundtable-court", version="1.2")
     storage = MemoryStorage()
     used = table(storage)
@@ -221,7 +221,7 @@ async def test_another_plugin_with_the_same_name_does_not_stand_in(site: Site) -
     await other.aclose()
 
 
-async def test_a_plugin_that_the_caller_passes_stands_in_for_the_installed_one(site: Site) -> None:
+async def test_a_plugin_of_the_caller_replaces_the_installed_one(site: Site) -> None:
     site.install("roundtable-day", version="1.2")
     storage = MemoryStorage()
     used = table(storage)
@@ -246,7 +246,7 @@ async def test_a_seat_with_the_full_name_of_its_provider_names_the_missing_plugi
     await without.aclose()
 
 
-async def test_a_missing_tool_names_the_plugin_that_brought_it(site: Site) -> None:
+async def test_a_missing_tool_names_its_plugin(site: Site) -> None:
     site.install("roundtable-dice", hook("tools", TOOL), version="0.3")
     storage = MemoryStorage()
     used = table(storage, tools=["dice"])
@@ -266,7 +266,7 @@ async def test_a_missing_tool_names_the_plugin_that_brought_it(site: Site) -> No
         pytest.param("court'; rm -rf ~ '", "Install the plugin.", id="no name of a distribution"),
     ],
 )
-async def test_a_name_from_a_file_of_others_is_never_a_command_without_a_warning(
+async def test_a_name_from_an_imported_file_is_never_suggested_as_a_command_without_a_warning(
     site: Site, tmp_path: Path, name: str, hint: str
 ) -> None:
     site.install("roundtable-court")

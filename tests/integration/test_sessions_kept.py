@@ -34,7 +34,7 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])
-async def test_what_was_said_is_found_by_its_words_and_its_tenant(kind: str, disk: SQLiteStorage) -> None:
+async def test_answers_are_found_by_their_words_and_tenant(kind: str, disk: SQLiteStorage) -> None:
     storage = MemoryStorage() if kind == "memory" else disk
     mine, theirs = table(storage), table(storage, tenant="other")
     result = await mine.debate("Tea or coffee?", rounds=2)
@@ -72,7 +72,7 @@ async def test_a_storage_without_search_or_backup_says_so(tmp_path: Path) -> Non
         await table(kept).backup(tmp_path / "copy.db")
 
 
-async def test_a_storage_that_other_tools_back_up_names_them(tmp_path: Path) -> None:
+async def test_a_storage_names_the_tools_that_back_it_up(tmp_path: Path) -> None:
     class Archive(MemoryStorage):
         backup_hint = "Copy the folder sessions/."
 
@@ -83,7 +83,7 @@ async def test_a_storage_that_other_tools_back_up_names_them(tmp_path: Path) -> 
     assert not isinstance(MemoryStorage(), HasBackupHint)
 
 
-async def test_a_deleted_session_is_gone_and_nobody_elses_is() -> None:
+async def test_deleting_a_session_affects_no_other_session() -> None:
     storage = MemoryStorage()
     mine, theirs = table(storage), table(storage, tenant="other")
     result = await mine.debate("Tea?", rounds=1)
@@ -113,7 +113,7 @@ async def test_a_debate_whose_session_is_deleted_ends_with_an_error(disk: SQLite
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def test_old_sessions_are_pruned_and_those_in_use_are_not(
+async def test_old_sessions_are_pruned_except_those_in_use(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     clock = ManualClock()
@@ -152,7 +152,7 @@ async def test_a_session_changed_since_it_was_listed_is_not_pruned() -> None:
     await storage.lease("s", owner_elsewhere(), 60)
 
 
-async def test_a_moment_that_is_none_is_refused() -> None:
+async def test_an_invalid_time_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="prune"):
         await table(MemoryStorage()).prune(before="soon")  # type: ignore[arg-type]
 
@@ -228,6 +228,6 @@ async def test_pages_of_a_table_follow_each_other() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "s1", "2026-01-01/s1", "never/s1", "2026-01-01T00:00:00"])
-def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(ConfigurationError, match=r"cursor|isoformat"):
         SessionFilter(after=cursor)

@@ -92,7 +92,7 @@ def says(error: pytest.ExceptionInfo[StorageError], reason: str, path: Path, *, 
     assert error.value.retryable is retryable
 
 
-async def test_what_was_stored_is_there_in_the_next_process(path: Path) -> None:
+async def test_the_next_process_finds_stored_events(path: Path) -> None:
     first = SQLiteStorage(path)
     session, token = await fill(first)
     await first.kv.put("k", [1])
@@ -124,7 +124,7 @@ async def test_the_file_and_the_folders_made_for_it_are_for_this_user_only(tmp_p
     assert names(tmp_path / "a" / "b") == ["debates.db"]
 
 
-async def test_a_folder_that_somebody_named_is_not_made(tmp_path: Path) -> None:
+async def test_a_named_folder_is_not_created(tmp_path: Path) -> None:
     path = tmp_path / "tpyo" / "debates.db"
     with pytest.raises(StorageError, match="there is no folder") as caught:
         await SQLiteStorage(path).list(SessionFilter())
@@ -147,7 +147,7 @@ async def test_the_folder_of_the_default_file_is_made(tmp_path: Path, monkeypatc
     assert names(tmp_path / "data") == ["roundtable.db"]
 
 
-async def test_the_file_is_durable_and_says_whose_it_is(storage: SQLiteStorage, path: Path) -> None:
+async def test_the_file_is_durable_and_has_the_application_id(storage: SQLiteStorage, path: Path) -> None:
     await fill(storage)
     with raw(path) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -176,7 +176,7 @@ async def test_the_relative_path_is_fixed_when_the_storage_is_made(
 
 
 @pytest.mark.parametrize("name", ["a b.db", "a?mode=memory.db", "a#b%20c.db", "é'\".db", "file:x.db"])
-async def test_a_file_name_is_taken_as_it_stands(tmp_path: Path, name: str) -> None:
+async def test_a_file_name_is_used_unchanged(tmp_path: Path, name: str) -> None:
     storage = SQLiteStorage(tmp_path / name)
     await fill(storage)
     await storage.aclose()
@@ -187,7 +187,7 @@ async def test_a_file_name_is_taken_as_it_stands(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("noise", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 4000, b"#!/bin/sh\n"])
-async def test_a_file_that_is_no_database_is_refused_and_left_alone(
+async def test_a_file_that_is_not_a_database_is_refused_and_unchanged(
     storage: SQLiteStorage, path: Path, noise: bytes
 ) -> None:
     write(path, noise)
@@ -210,7 +210,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(
         ([f"PRAGMA application_id = {0x5254424C}", "CREATE TABLE later (a)", "PRAGMA user_version = 999"], "newer"),
     ],
 )
-async def test_a_database_that_is_not_ours_or_too_new_is_left_as_it_was(
+async def test_a_foreign_or_newer_database_is_left_unchanged(
     storage: SQLiteStorage, path: Path, statements: list[str], reason: str
 ) -> None:
     with raw(path) as connection:
@@ -228,7 +228,7 @@ async def test_a_database_that_is_not_ours_or_too_new_is_left_as_it_was(
 
 
 @pytest.mark.parametrize("places", [30, pytest.param(200, marks=pytest.mark.slow)])
-async def test_damage_to_a_file_is_an_error_of_ours_or_harmless(tmp_path: Path, places: int) -> None:
+async def test_damage_to_a_file_is_harmless_or_an_error_of_the_library(tmp_path: Path, places: int) -> None:
     good = SQLiteStorage(tmp_path / "good.db")
     session, _ = await fill(good, turns=20, length=3000)
     expected = await good.read(session)
@@ -253,7 +253,7 @@ async def test_damage_to_a_file_is_an_error_of_ours_or_harmless(tmp_path: Path, 
             remove(tmp_path / name)
 
 
-async def test_damage_that_sqlite_quotes_is_an_error_of_ours(tmp_path: Path) -> None:
+async def test_damage_that_sqlite_quotes_is_an_error_of_the_library(tmp_path: Path) -> None:
     """The message of SQLite itself may hold bytes that are no text."""
     path = tmp_path / "d.db"
     storage = SQLiteStorage(path)
@@ -361,7 +361,7 @@ async def test_nothing_is_acknowledged_into_a_deleted_file(
 # what cannot be opened or written
 
 
-async def test_a_folder_is_no_file(storage: SQLiteStorage, path: Path) -> None:
+async def test_a_folder_instead_of_a_file_is_refused(storage: SQLiteStorage, path: Path) -> None:
     make_folder(path)
     with pytest.raises(StorageError) as error:
         await storage.create(record())
@@ -370,7 +370,7 @@ async def test_a_folder_is_no_file(storage: SQLiteStorage, path: Path) -> None:
     await fill(storage)
 
 
-async def test_a_path_through_a_file_leads_nowhere(tmp_path: Path) -> None:
+async def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "file", b"")
     path = tmp_path / "file" / "deeper" / "debates.db"
     storage = SQLiteStorage(path)
@@ -435,14 +435,14 @@ def read_only(folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
-async def test_what_may_only_be_read_can_be_read(shared: Path) -> None:
+async def test_a_read_only_database_can_be_read(shared: Path) -> None:
     storage = SQLiteStorage(shared / "debates.db")
     await fill(storage)
     assert await to_thread.run_sync(read_only, shared) == "1\nread-only True\nunreachable True\n"
     await storage.aclose()
 
 
-async def test_a_lock_of_another_process_is_waited_for_and_then_told(storage: SQLiteStorage, path: Path) -> None:
+async def test_a_lock_of_another_process_is_waited_for_and_then_reported(storage: SQLiteStorage, path: Path) -> None:
     session, token = await fill(storage)
     with raw(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -486,7 +486,7 @@ async def test_a_debate_keeps_paid_answers_until_another_process_unlocks_the_fil
     await storage.aclose()
 
 
-async def test_a_file_locked_whole_can_be_opened_later(storage: SQLiteStorage, path: Path) -> None:
+async def test_a_completely_locked_file_can_be_opened_later(storage: SQLiteStorage, path: Path) -> None:
     with raw(path) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StorageError) as error:
@@ -510,7 +510,7 @@ async def test_another_process_that_reads_a_new_file_is_waited_for(storage: SQLi
             await fill(storage)
 
 
-def test_looking_after_a_log_that_is_not_there_does_nothing(path: Path) -> None:
+def test_checking_a_missing_log_does_nothing(path: Path) -> None:
     with raw(path) as connection:
         Database(str(path), 1).checkpoint(connection)
     assert content(path) == b""
@@ -535,7 +535,7 @@ async def test_a_full_disk_loses_nothing_and_ends_when_there_is_room(storage: SQ
     assert await storage.append(session, 4, token, [answered(session, 4, position="x" * 100_000)]) == 5
 
 
-async def test_a_session_without_its_file_is_unknown_and_the_storage_goes_on(path: Path) -> None:
+async def test_a_session_whose_file_was_deleted_is_unknown_and_the_storage_continues(path: Path) -> None:
     storage = SQLiteStorage(path)
     session, _ = await fill(storage)
     await storage.aclose()

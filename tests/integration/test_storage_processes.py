@@ -118,12 +118,12 @@ def kill_again_and_again(path: Path, kills: int, seed: int) -> int:
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_acknowledged_is_stored_once(path: Path) -> None:
+def test_events_acknowledged_by_a_killed_process_are_stored_once(path: Path) -> None:
     assert kill_again_and_again(path, kills=10, seed=1) > 40
 
 
 @pytest.mark.deep
-def test_what_many_killed_processes_acknowledged_is_stored_once(path: Path) -> None:
+def test_events_acknowledged_by_many_killed_processes_are_stored_once(path: Path) -> None:
     assert kill_again_and_again(path, kills=300, seed=2) > 2000
 
 
@@ -156,7 +156,7 @@ def test_a_short_lock_of_another_process_is_waited_out(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lease_of_a_live_process_holds_and_of_a_dead_one_does_not(path: Path) -> None:
+def test_the_lease_of_a_live_process_holds_and_that_of_a_dead_one_does_not(path: Path) -> None:
     storage = create(path, "s")
     with child("write", path, "s") as process:
         assert heard(process) == ["found", "s"]

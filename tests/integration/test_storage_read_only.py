@@ -104,19 +104,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {found.name: found.read_bytes() for found in folder.iterdir() if not found.name.endswith("-shm")}
 
 
-async def test_a_closed_file_is_read_where_nothing_may_be_written(shared: Path) -> None:
+async def test_a_closed_file_is_read_in_a_read_only_folder(shared: Path) -> None:
     await (await filled(shared / "debates.db")).aclose()
     assert as_a_stranger(shared / "debates.db") == [*READ, *READ_ONLY]
 
 
-async def test_a_file_in_use_is_read_with_what_its_log_holds(shared: Path) -> None:
+async def test_a_file_in_use_is_read_together_with_its_log(shared: Path) -> None:
     storage = await filled(shared / "debates.db")
     assert (shared / "debates.db-wal").stat().st_size > 0
     assert as_a_stranger(shared / "debates.db") == [*READ, *READ_ONLY]
     await storage.aclose()
 
 
-async def test_a_stranger_leaves_nothing_in_a_folder_that_all_may_write_to(shared: Path) -> None:
+async def test_another_user_leaves_no_file_in_a_folder_that_all_can_write_to(shared: Path) -> None:
     """Files of a stranger beside the database would lock its owner out."""
     await (await filled(shared / "debates.db")).aclose()
     assert as_a_stranger(shared / "debates.db", folder=0o777) == [*READ, *READ_ONLY]
@@ -124,12 +124,12 @@ async def test_a_stranger_leaves_nothing_in_a_folder_that_all_may_write_to(share
     assert not (shared / "debates.db-shm").exists()
 
 
-async def test_a_file_that_may_be_written_in_a_folder_that_may_not_is_read(shared: Path) -> None:
+async def test_a_writable_file_in_a_read_only_folder_is_read(shared: Path) -> None:
     await (await filled(shared / "debates.db")).aclose()
     assert as_a_stranger(shared / "debates.db", files=0o666) == [*READ, *READ_ONLY]
 
 
-async def test_a_log_that_cannot_be_read_in_place_is_never_passed_over(shared: Path) -> None:
+async def test_a_log_that_cannot_be_read_in_place_is_never_ignored(shared: Path) -> None:
     (shared / "copy").mkdir(mode=0o755)
     storage = await filled(shared / "debates.db")
     for name in ("debates.db", "debates.db-wal"):
@@ -139,13 +139,13 @@ async def test_a_log_that_cannot_be_read_in_place_is_never_passed_over(shared: P
     assert told == [["read-only", True]] * 6
 
 
-async def test_a_file_that_may_not_be_read_says_so(shared: Path) -> None:
+async def test_a_file_without_read_permission_is_reported(shared: Path) -> None:
     await (await filled(shared / "debates.db")).aclose()
     told = as_a_stranger(shared / "debates.db", files=0o000)
     assert told == [["unreachable", True]] * 6
 
 
-async def test_an_empty_file_that_may_only_be_read_is_no_database(shared: Path) -> None:
+async def test_an_empty_read_only_file_is_not_a_database(shared: Path) -> None:
     (shared / "debates.db").touch()
     told = as_a_stranger(shared / "debates.db")
     assert told == [["read-only", True]] * 6
@@ -169,7 +169,7 @@ anyio.run(main)
 """
 
 
-async def test_a_file_that_may_only_be_read_is_looked_at_anew_each_time(shared: Path) -> None:
+async def test_a_read_only_file_is_opened_again_each_time(shared: Path) -> None:
     """Its owner may write meanwhile."""
     path = shared / "debates.db"
     await (await filled(path)).aclose()
@@ -196,7 +196,7 @@ async def test_a_file_that_may_only_be_read_is_looked_at_anew_each_time(shared: 
         assert await reader.wait() == 0
 
 
-async def test_a_file_that_is_not_there_and_cannot_be_made_says_so(shared: Path) -> None:
+async def test_a_missing_file_that_cannot_be_created_is_reported(shared: Path) -> None:
     blocked = shared / "file"
     blocked.touch()
     storage = SQLiteStorage(blocked / "debates.db")

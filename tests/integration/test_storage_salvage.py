@@ -82,7 +82,7 @@ async def test_a_sound_file_has_no_damage_and_is_saved_whole(sound: bytes, tmp_p
     assert path.read_bytes() == sound
 
 
-async def test_what_only_the_log_holds_is_saved_too(tmp_path: Path) -> None:
+async def test_events_that_are_only_in_the_log_are_saved_too(tmp_path: Path) -> None:
     storage = await filled(tmp_path / "d.db")
     await storage.delete(NAMES[1])
     for end in ("", "-wal"):
@@ -99,7 +99,7 @@ async def test_what_only_the_log_holds_is_saved_too(tmp_path: Path) -> None:
     assert partly.events < WHOLE.events
 
 
-async def test_without_its_first_page_nothing_can_be_read(sound: bytes, tmp_path: Path) -> None:
+async def test_a_file_without_its_first_page_cannot_be_read(sound: bytes, tmp_path: Path) -> None:
     path = tmp_path / "d.db"
     path.write_bytes(bytes(4096) + sound[4096:])
     with pytest.raises(StorageError):
@@ -165,7 +165,7 @@ def test_a_damaged_id_costs_a_few_rows(tmp_path: Path) -> None:
     assert max(lost) < 10, lost
 
 
-def test_rows_far_apart_are_found_and_values_of_other_types_are_none_of_ours(tmp_path: Path) -> None:
+def test_scattered_rows_are_found_and_values_of_other_types_are_ignored(tmp_path: Path) -> None:
     connection = rows(tmp_path / "r.db")
     connection.execute("DELETE FROM events WHERE rowid > 100")
     connection.execute("INSERT INTO events (rowid, tenant, seq, body) VALUES (500000, 't', 500000, 'row 500000 x')")
@@ -186,7 +186,7 @@ async def test_a_record_that_is_not_text_is_lost_and_the_rest_is_saved(sound: by
     assert (saved.sessions, len(saved.lost)) == (len(NAMES) - 1, 1)
 
 
-async def test_what_was_deleted_stays_deleted(tmp_path: Path) -> None:
+async def test_deleted_sessions_stay_deleted(tmp_path: Path) -> None:
     storage = await filled(tmp_path / "d.db")
     for name in NAMES[:3]:
         await storage.delete(name)
@@ -196,7 +196,7 @@ async def test_what_was_deleted_stays_deleted(tmp_path: Path) -> None:
     assert set(await logs(tmp_path / "saved.db")) == set(NAMES[3:])
 
 
-async def test_rows_that_tell_nothing_are_named(tmp_path: Path) -> None:
+async def test_rows_without_content_are_named(tmp_path: Path) -> None:
     await (await filled(tmp_path / "d.db")).aclose()
     connection = sqlite3.connect(tmp_path / "d.db")
     connection.execute("UPDATE events SET body = '{}' WHERE session_id = ? AND seq = 4", (NAMES[0],))
@@ -240,13 +240,13 @@ async def judged(sound: bytes, folder: Path, seed: int) -> Salvaged:
 
 
 @pytest.mark.slow
-async def test_of_a_damaged_file_only_what_was_stored_is_saved(sound: bytes, tmp_path: Path) -> None:
+async def test_only_stored_events_are_saved_from_a_damaged_file(sound: bytes, tmp_path: Path) -> None:
     saved = [await judged(sound, tmp_path, seed) for seed in range(8)]
     assert sum(one.events for one in saved) > WHOLE.events * 2
 
 
 @pytest.mark.deep
-def test_of_a_file_damaged_in_two_hundred_ways_only_what_was_stored_is_saved(sound: bytes, tmp_path: Path) -> None:
+def test_only_stored_events_are_saved_from_a_file_damaged_in_two_hundred_ways(sound: bytes, tmp_path: Path) -> None:
     async def work() -> list[Salvaged]:
         return [await judged(sound, tmp_path, seed) for seed in range(8, 208)]
 
@@ -254,7 +254,7 @@ def test_of_a_file_damaged_in_two_hundred_ways_only_what_was_stored_is_saved(sou
     assert sum(one.events for one in saved) > WHOLE.events * 50
 
 
-async def test_nothing_is_replaced_and_nothing_is_made_of_no_file(tmp_path: Path) -> None:
+async def test_salvage_replaces_no_file_and_needs_an_existing_one(tmp_path: Path) -> None:
     (tmp_path / "there.db").write_bytes(b"mine")
     for damaged, target in (("none.db", "new.db"), ("there.db", "there.db")):
         with pytest.raises(RoundtableError):
@@ -266,7 +266,7 @@ async def test_nothing_is_replaced_and_nothing_is_made_of_no_file(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("newest", [0, 1, 2])
-async def test_a_check_finds_texts_that_are_not_json_in_sessions_that_it_does_not_read_whole(
+async def test_a_check_finds_invalid_json_in_sessions_that_it_does_not_read_completely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest: int
 ) -> None:
     monkeypatch.setattr("roundtable.storage.salvage._READ_WHOLE", newest)

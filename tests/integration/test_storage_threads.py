@@ -78,7 +78,7 @@ def broken(connection: sqlite3.Connection) -> None:
 # group commit
 
 
-async def test_who_comes_together_is_committed_together(storage: SQLiteStorage) -> None:
+async def test_simultaneous_appends_are_committed_together(storage: SQLiteStorage) -> None:
     sessions = [record() for _ in range(40)]
     seen = await traced(storage)
     await all_at_once(storage, [partial(storage.create, made) for made in sessions])
@@ -87,7 +87,7 @@ async def test_who_comes_together_is_committed_together(storage: SQLiteStorage) 
 
 
 @pytest.mark.slow
-async def test_company_of_the_time_before_is_waited_for(path: Path) -> None:
+async def test_a_commit_waits_if_the_previous_one_had_several_appends(path: Path) -> None:
     storage = SQLiteStorage(path, commit_window_s=1)
     made = record()
     await storage.create(made)
@@ -106,7 +106,7 @@ async def test_company_of_the_time_before_is_waited_for(path: Path) -> None:
     await storage.aclose()
 
 
-async def test_a_lone_caller_waits_for_nobody(path: Path) -> None:
+async def test_a_single_caller_does_not_wait(path: Path) -> None:
     storage = SQLiteStorage(path, commit_window_s=1)
     made = record()
     await storage.create(made)
@@ -117,7 +117,7 @@ async def test_a_lone_caller_waits_for_nobody(path: Path) -> None:
     await storage.aclose()
 
 
-async def test_one_that_fails_takes_nobody_with_it(storage: SQLiteStorage) -> None:
+async def test_a_failed_append_does_not_affect_the_others(storage: SQLiteStorage) -> None:
     made = record()
     await storage.create(made)
     outcomes: list[object] = []
@@ -141,7 +141,7 @@ async def test_one_that_fails_takes_nobody_with_it(storage: SQLiteStorage) -> No
     assert seen.count("COMMIT") <= 2
 
 
-async def test_when_the_commit_fails_each_is_tried_alone(storage: SQLiteStorage) -> None:
+async def test_when_the_commit_fails_each_append_is_tried_separately(storage: SQLiteStorage) -> None:
     made = record()
     await storage.create(made)
     failures: list[str] = []
@@ -164,7 +164,7 @@ async def test_when_the_commit_fails_each_is_tried_alone(storage: SQLiteStorage)
     assert await storage.append(made.id, 3, None, [control(made.id)]) == 4
 
 
-async def test_when_the_transaction_is_lost_each_is_tried_alone(storage: SQLiteStorage) -> None:
+async def test_when_the_transaction_is_lost_each_append_is_tried_separately(storage: SQLiteStorage) -> None:
     made = record()
     await storage.create(made)
     done: list[str] = []
@@ -187,7 +187,7 @@ async def test_when_the_transaction_is_lost_each_is_tried_alone(storage: SQLiteS
     assert [event.seq for event in (await storage.read(made.id))[1]] == [1, 2]
 
 
-async def test_a_reader_that_fails_harms_no_other(storage: SQLiteStorage) -> None:
+async def test_a_failed_reader_affects_no_other(storage: SQLiteStorage) -> None:
     await storage.create(record())
     with pytest.raises(StorageError, match="syntax error"):
         await storage._reader.call(lambda connection: connection.execute("NONSENSE"))
@@ -199,7 +199,9 @@ async def test_a_reader_that_fails_harms_no_other(storage: SQLiteStorage) -> Non
 # cancellation and event loops
 
 
-async def test_a_cancelled_append_happened_or_not_and_the_writer_goes_on(storage: SQLiteStorage, path: Path) -> None:
+async def test_a_cancelled_append_is_complete_or_absent_and_the_writer_continues(
+    storage: SQLiteStorage, path: Path
+) -> None:
     made = record()
     await storage.create(made)
     token = (await storage.lease(made.id, current_owner(), 60)).token
@@ -302,7 +304,7 @@ async def test_nothing_is_left_after_closing(path: Path) -> None:
     assert names(path.parent) == [path.name]
 
 
-async def test_closing_finishes_what_is_under_way(storage: SQLiteStorage) -> None:
+async def test_closing_finishes_running_operations(storage: SQLiteStorage) -> None:
     made = record()
     await storage.create(made)
     last: list[int] = []
@@ -330,7 +332,7 @@ async def test_closing_under_cancellation_still_closes(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_storage_nobody_closes_ends_with_its_object(path: Path) -> None:
+def test_an_unclosed_storage_ends_with_its_object(path: Path) -> None:
     others = ours()
     storage = SQLiteStorage(path)
     made = record()
@@ -412,7 +414,7 @@ async def test_the_log_is_emptied_once_it_has_grown(storage: SQLiteStorage, path
 
 
 @pytest.mark.slow
-async def test_a_reader_in_the_way_is_warned_about_and_harms_nobody(
+async def test_a_reader_that_blocks_the_checkpoint_is_warned_about_and_harmless(
     storage: SQLiteStorage, path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_WARN_BYTES", 6_000_000)

@@ -56,7 +56,7 @@ def version_of(path: Path) -> int:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_every_version_has_its_file() -> None:
+def test_every_storage_version_has_a_stored_file() -> None:
     assert sorted(path.name for path in DATA.glob("storage_v*.sql")) == [f"storage_v{n}.sql" for n in VERSIONS]
 
 
@@ -75,7 +75,7 @@ def test_migrating_one_by_one_or_at_once_gives_the_same(tmp_path: Path, version:
         assert list(one.iterdump()) == list(other.iterdump())
 
 
-async def test_sessions_of_version_1_are_listed_read_found_and_gone_on_with(tmp_path: Path) -> None:
+async def test_sessions_of_version_1_are_listed_read_found_and_continued(tmp_path: Path) -> None:
     storage = SQLiteStorage(file_of(1, tmp_path))
     listed = {found.topic: found for found in await storage.list(SessionFilter())}
     assert sorted(listed) == ["Left half-way?", "Tea or coffee? 100% _sure_", "Whom to trust? ☕"]
@@ -100,7 +100,7 @@ async def gone_on_with(storage: SQLiteStorage, left: SessionSummary) -> None:
     assert sum(len(held.responses) for held in result.rounds) == 9
 
 
-async def test_a_row_of_version_1_that_cannot_be_read_does_not_keep_the_others_shut(tmp_path: Path) -> None:
+async def test_an_unreadable_row_of_version_1_does_not_block_the_others(tmp_path: Path) -> None:
     path = file_of(1, tmp_path)
     with opened(path) as connection:
         connection.execute("UPDATE sessions SET record = '{' WHERE topic LIKE 'Left%'")
@@ -152,7 +152,7 @@ def test_a_kill_in_the_middle_of_a_migration_leaves_the_old_or_the_new_file(tmp_
     assert found == {1, len(MIGRATIONS)}
 
 
-def test_a_file_brought_up_by_two_processes_at_once_is_brought_up_once(tmp_path: Path) -> None:
+def test_two_processes_at_once_migrate_a_file_once(tmp_path: Path) -> None:
     path = file_of(1, tmp_path)
 
     async def both() -> None:

@@ -67,7 +67,7 @@ async def refusal(storage: WholeSessionMethods, wanted: Session) -> str:
     return str(error.value)
 
 
-async def test_an_unknown_session_is_none_and_has_no_responses(storage: WholeSessionMethods) -> None:
+async def test_an_unknown_session_gives_none_and_no_responses(storage: WholeSessionMethods) -> None:
     assert await storage.get_session("s") is None
     assert await storage.get_all_sessions() == ()
     for call in (storage.get_responses, storage.delete_session):
@@ -94,7 +94,7 @@ async def test_a_new_session_is_stored_whole(storage: WholeSessionMethods, statu
     assert await storage.get_session("s") == wanted
 
 
-async def test_an_agent_of_a_new_session_is_called_as_its_answers_say(storage: WholeSessionMethods) -> None:
+async def test_an_agent_of_a_new_session_gets_the_name_in_its_answers(storage: WholeSessionMethods) -> None:
     await storage.save_session(session(responses=(says("Tea"),)))
     stored, _ = await storage.read("s")
     assert [(agent.id, agent.name, agent.provider) for agent in stored.agents] == [
@@ -104,7 +104,9 @@ async def test_an_agent_of_a_new_session_is_called_as_its_answers_say(storage: W
 
 
 @pytest.mark.parametrize("changes", [{"topic": ""}, {"agent_ids": ("a b",)}, {"id": ""}])
-async def test_what_could_not_be_created_is_not_saved(storage: WholeSessionMethods, changes: dict[str, object]) -> None:
+async def test_a_session_that_could_not_be_created_is_not_saved(
+    storage: WholeSessionMethods, changes: dict[str, object]
+) -> None:
     with pytest.raises(SessionError, match="cannot be stored"):
         await storage.save_session(session(**changes))
     assert await storage.get_all_sessions() == ()
@@ -164,7 +166,9 @@ async def test_a_stored_answer_is_never_changed_or_dropped(storage: WholeSession
     [{"topic": "Water?"}, {"mode": "delphi"}, {"agent_ids": ("ada",)}, {"exit_on_consensus": False}],
     ids=lambda changes: next(iter(changes)),
 )
-async def test_what_a_session_was_made_with_is_fixed(storage: WholeSessionMethods, changes: dict[str, object]) -> None:
+async def test_the_configuration_of_a_session_cannot_be_changed(
+    storage: WholeSessionMethods, changes: dict[str, object]
+) -> None:
     await storage.save_session(session())
     assert "is fixed when a session is created" in await refusal(storage, session(**changes))
 
@@ -180,7 +184,7 @@ ALLOWED: dict[SessionStatus, set[SessionStatus]] = {
 
 @pytest.mark.parametrize("before", ALLOWED)
 @pytest.mark.parametrize("after", ALLOWED)
-async def test_a_state_changes_where_the_states_allow_it(
+async def test_a_status_changes_only_as_allowed(
     storage: WholeSessionMethods, before: SessionStatus, after: SessionStatus
 ) -> None:
     held = await put_into(storage, before)
@@ -218,7 +222,7 @@ async def test_rounds_are_added_but_not_taken_away(storage: WholeSessionMethods)
     assert "total_rounds must be at least 5" in await refusal(storage, found.model_copy(update={"total_rounds": 4}))
 
 
-async def test_a_session_that_has_not_begun_may_be_made_longer(storage: WholeSessionMethods) -> None:
+async def test_a_session_that_has_not_started_can_be_made_longer(storage: WholeSessionMethods) -> None:
     held = await put_into(storage, "created")
     longer = held.model_copy(update={"total_rounds": 5})
     await storage.save_session(longer)
@@ -246,7 +250,7 @@ async def test_before_the_first_round_there_is_no_consensus(storage: WholeSessio
     assert "stored once" in await refusal(storage, held.model_copy(update={"consensus": agreement(0.5)}))
 
 
-async def test_a_session_that_is_run_is_busy(storage: WholeSessionMethods) -> None:
+async def test_a_running_session_is_busy(storage: WholeSessionMethods) -> None:
     held = await put_into(storage, "active")
     await storage.lease("s", current_owner(), 60)
     with pytest.raises(SessionBusy):
@@ -256,13 +260,13 @@ async def test_a_session_that_is_run_is_busy(storage: WholeSessionMethods) -> No
     assert await storage.get_responses("s") == ()
 
 
-async def test_amending_gives_the_lease_back(storage: WholeSessionMethods) -> None:
+async def test_adding_a_response_releases_the_lease(storage: WholeSessionMethods) -> None:
     await put_into(storage, "active")
     await storage.add_response("s", says("Tea"))
     await storage.lease("s", current_owner(), 60)
 
 
-async def test_tenants_save_apart(storage: WholeSessionMethods) -> None:
+async def test_tenants_save_their_sessions_separately(storage: WholeSessionMethods) -> None:
     await storage.save_session(session(), tenant="one")
     await storage.save_session(session(topic="Other?"), tenant="two")
     await storage.add_response("s", says("Tea"), tenant="two")
@@ -274,7 +278,7 @@ async def test_tenants_save_apart(storage: WholeSessionMethods) -> None:
     assert await storage.get_session("s", tenant="two") is None
 
 
-async def test_every_session_is_given_however_many_there_are(
+async def test_every_session_is_returned_however_many_there_are(
     storage: WholeSessionMethods, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("roundtable.storage.whole_sessions._PAGE_SIZE", 2)
@@ -283,7 +287,7 @@ async def test_every_session_is_given_however_many_there_are(
     assert [found.id for found in await storage.get_all_sessions()] == ["s4", "s3", "s2", "s1", "s0"]
 
 
-async def test_a_failing_medium_is_told_as_it_is(storage: WholeSessionMethods) -> None:
+async def test_an_error_of_the_storage_is_raised_unchanged(storage: WholeSessionMethods) -> None:
     await storage.save_session(session())
     await storage.aclose()
     with pytest.raises(StorageError):
@@ -292,7 +296,7 @@ async def test_a_failing_medium_is_told_as_it_is(storage: WholeSessionMethods) -
         await storage.save_session(session())
 
 
-async def test_a_session_deleted_meanwhile_is_left_out(storage: WholeSessionMethods) -> None:
+async def test_a_session_that_is_deleted_meanwhile_is_left_out(storage: WholeSessionMethods) -> None:
     await storage.save_session(session())
     await storage.save_session(session(id="t"))
     async with anyio.create_task_group() as group:
@@ -301,7 +305,7 @@ async def test_a_session_deleted_meanwhile_is_left_out(storage: WholeSessionMeth
     assert {"s"} <= {one.id for one in found} <= {"s", "t"}
 
 
-def test_both_close_without_a_loop(tmp_path: Path) -> None:
+def test_memory_and_sqlite_close_without_an_event_loop(tmp_path: Path) -> None:
     for storage in (MemoryStorage(), SQLiteStorage(tmp_path / "x.db")):
         anyio.run(storage.save_session, session())
         storage.close()
@@ -317,7 +321,7 @@ class Forbidding(MemoryStorage):
         raise SessionError("not for you", code="FORBIDDEN")
 
 
-async def test_only_an_unknown_session_is_made_or_passed_over() -> None:
+async def test_only_an_unknown_session_is_created_or_skipped() -> None:
     storage = Forbidding()
     with pytest.raises(SessionError, match="not for you"):
         await storage.get_session("s")

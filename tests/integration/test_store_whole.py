@@ -41,21 +41,21 @@ class _Cancelled(MemoryStorage):
         raise AssertionError
 
 
-async def test_it_is_stored_with_all_its_events_and_nobody_holds_it() -> None:
+async def test_a_session_is_stored_with_all_its_events_and_without_an_owner() -> None:
     storage = MemoryStorage()
     await store_whole(storage, record(NAME), LOG)
     assert (await storage.read(NAME))[1] == LOG
     await storage.delete(NAME)
 
 
-async def test_nothing_is_left_where_the_events_cannot_be_stored() -> None:
+async def test_no_session_is_left_if_its_events_cannot_be_stored() -> None:
     storage = _Refusing()
     with pytest.raises(StorageError, match="the disk is full"):
         await store_whole(storage, record(NAME), LOG)
     assert not await storage.list(SessionFilter())
 
 
-async def test_nothing_is_left_where_storing_is_cancelled() -> None:
+async def test_no_session_is_left_if_storing_is_cancelled() -> None:
     scope = anyio.CancelScope()
     storage = _Cancelled(scope)
     with scope:
@@ -64,7 +64,7 @@ async def test_nothing_is_left_where_storing_is_cancelled() -> None:
     assert not await storage.list(SessionFilter())
 
 
-async def test_a_session_that_another_process_holds_is_left_to_it() -> None:
+async def test_a_session_that_another_process_owns_is_left_to_it() -> None:
     storage = MemoryStorage()
     await storage.create(record(NAME))
     await storage.lease(NAME, owner_elsewhere("other"), 60)
@@ -73,7 +73,7 @@ async def test_a_session_that_another_process_holds_is_left_to_it() -> None:
     assert (await storage.read(NAME))[1] == ()
 
 
-async def test_a_session_that_another_process_has_held_is_left_as_it_is() -> None:
+async def test_a_session_that_another_process_has_owned_is_left_unchanged() -> None:
     storage = MemoryStorage()
     await store_whole(storage, record(NAME), LOG)
     with pytest.raises(StaleSequence):
@@ -82,7 +82,7 @@ async def test_a_session_that_another_process_has_held_is_left_as_it_is() -> Non
     await storage.lease(NAME, owner_elsewhere("other"), 1)  # nobody holds it
 
 
-async def test_what_is_stored_is_deleted_where_its_writer_is_cancelled_before_the_end() -> None:
+async def test_a_session_is_deleted_if_its_writer_is_cancelled_before_the_end() -> None:
     scope = anyio.CancelScope()
 
     class Answering(MemoryStorage):

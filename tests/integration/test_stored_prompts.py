@@ -29,7 +29,7 @@ def rename_role(folder: Path, title: str) -> None:
     (folder / "delphi.toml").write_text(source.replace(title, "Somebody else"), "utf-8")
 
 
-async def test_a_session_names_the_library_and_its_texts_which_are_stored_once(disk: SQLiteStorage) -> None:
+async def test_a_session_names_the_library_and_its_texts_are_stored_once(disk: SQLiteStorage) -> None:
     async with Roundtable(agents(), storage=disk) as table:
         results = [await table.debate("Tea?", mode=mode, rounds=1) for mode in ("delphi", "delphi", "collaborative")]
     records = [(await disk.read(result.session_id))[0] for result in results]
@@ -48,7 +48,7 @@ async def test_a_session_names_the_library_and_its_texts_which_are_stored_once(d
     assert texts["roles"]["participant"]["title"] == PromptLibrary().load("delphi").role("participant").title
 
 
-async def test_own_texts_have_their_own_hash(tmp_path: Path) -> None:
+async def test_custom_texts_have_their_own_hash(tmp_path: Path) -> None:
     built_in = PromptLibrary().load("delphi").role("participant").title
     rename_role(tmp_path, built_in)
     async with Roundtable(agents(), storage="memory://") as table:
@@ -67,7 +67,7 @@ class WithoutValues(MemoryStorage):
     kv = None  # type: ignore[assignment]
 
 
-async def test_a_storage_without_values_keeps_the_hashes_alone() -> None:
+async def test_a_storage_without_key_values_keeps_only_the_hashes() -> None:
     storage = WithoutValues()
     async with Roundtable(agents(), storage=storage) as table:
         result = await table.debate("Tea?", mode="delphi", rounds=1)

@@ -401,10 +401,10 @@ def run(examples: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize("examples", [10, pytest.param(25, marks=pytest.mark.slow)])
-def test_memory_and_sqlite_do_what_the_model_does(examples: int) -> None:
+def test_memory_and_sqlite_behave_like_the_model(examples: int) -> None:
     run(examples=examples, steps=25)
 
 
 @pytest.mark.deep
-def test_memory_and_sqlite_do_what_the_model_does_for_long() -> None:
+def test_memory_and_sqlite_behave_like_the_model_in_long_runs() -> None:
     run(examples=500, steps=100)

@@ -19,7 +19,7 @@ def test_memory_needs_no_more_than_its_scheme(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["memory://x", "memory:///", "mem://"])
-def test_memory_has_no_places(url: str) -> None:
+def test_the_address_of_memory_has_no_path(url: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a storage address"):
         open_memory(url)
 
@@ -32,7 +32,7 @@ def test_memory_has_no_places(url: str) -> None:
         ("sqlite:////var/lib/debates.db", "/var/lib/debates.db"),
     ],
 )
-def test_what_follows_the_third_slash_is_the_path_as_it_stands(url: str, path: str) -> None:
+def test_the_text_after_the_third_slash_is_the_path(url: str, path: str) -> None:
     storage = open_sqlite(url)
     assert isinstance(storage, SQLiteStorage)
     assert storage.db_path == path
@@ -57,7 +57,7 @@ def test_a_password_in_an_address_is_never_shown(open_it: Callable[[str], object
 
 
 @pytest.mark.parametrize("path", ["", ":memory:", "a\0b"])
-def test_what_is_no_file_is_refused_before_anything_is_opened(path: str) -> None:
+def test_an_address_that_is_not_a_file_is_refused_before_anything_is_opened(path: str) -> None:
     with pytest.raises(ConfigurationError, match="not a valid path of a database file"):
         SQLiteStorage(path)
 
@@ -70,13 +70,13 @@ def test_times_out_of_range_are_refused(times: dict[str, float]) -> None:
         SQLiteStorage("x.db", **times)
 
 
-def test_the_path_is_kept_as_given_and_the_default_is_the_seeds() -> None:
+def test_the_path_is_kept_as_given_and_the_default_is_that_of_the_seed() -> None:
     assert SQLiteStorage().db_path == "./data/roundtable.db"
     assert SQLiteStorage(Path("a") / "b.db").db_path == "a/b.db"
 
 
 @pytest.mark.slow
-def test_making_a_storage_makes_no_file_and_no_thread(tmp_path: Path) -> None:
+def test_creating_a_storage_creates_no_file_and_no_thread(tmp_path: Path) -> None:
     code = (
         "import sys, threading\n"
         "import roundtable.storage as s\n"
@@ -90,7 +90,7 @@ def test_making_a_storage_makes_no_file_and_no_thread(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_exported_name_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     assert set(roundtable.storage.__all__) <= set(dir(roundtable.storage))
     for name in roundtable.storage.__all__:
         assert getattr(roundtable.storage, name) is not None

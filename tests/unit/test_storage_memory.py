@@ -42,7 +42,7 @@ def with_call() -> tuple[DurableEvent, Any]:
 
 
 @pytest.mark.parametrize("made", [with_tool, with_scores, with_call])
-async def test_what_is_changed_after_it_was_stored_stays_as_it_was_stored(
+async def test_changing_an_object_after_storing_does_not_change_the_stored_one(
     made: Callable[[], tuple[DurableEvent, Any]],
 ) -> None:
     storage = MemoryStorage()

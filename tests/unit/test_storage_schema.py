@@ -44,7 +44,7 @@ def test_an_empty_file_gets_the_present_schema_and_the_mark(connection: sqlite3.
     assert version(connection) == len(MIGRATIONS)
 
 
-def test_an_older_file_is_brought_up_and_keeps_its_rows(connection: sqlite3.Connection) -> None:
+def test_an_older_file_is_migrated_and_keeps_its_rows(connection: sqlite3.Connection) -> None:
     migrate(connection, "x.db")
     connection.execute("INSERT INTO tokens VALUES ('default', 7)")
     migrate(connection, "x.db", (*MIGRATIONS, NEXT))
@@ -88,7 +88,7 @@ def test_a_file_of_another_application_is_refused(connection: sqlite3.Connection
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3, 4])
-def test_a_new_file_is_never_taken_for_that_of_another_application(tmp_path: Path, moment: int) -> None:
+def test_a_new_file_is_never_mistaken_for_that_of_another_application(tmp_path: Path, moment: int) -> None:
     """Another connection adds the tables at the begin of each statement with which a file is checked."""
     begun: list[str] = []
 
@@ -136,7 +136,7 @@ def executed() -> Iterator[tuple[str, ast.expr]]:
                 yield f"{path.name}:{node.lineno}", node.args[0]
 
 
-def test_no_statement_is_put_together_from_text() -> None:
+def test_no_statement_is_built_from_text() -> None:
     found = list(executed())
     assert len(found) > 30
     for place, argument in found:

@@ -31,7 +31,7 @@ def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
 @given(
     st.dictionaries(ANY_TEXT, st.lists(st.none() | st.booleans() | st.integers() | ANY_TEXT, max_size=3), max_size=3)
 )
-def test_json_text_is_a_fixed_point(value: JsonValue) -> None:
+def test_json_text_stays_the_same_when_it_is_written_again(value: JsonValue) -> None:
     text = json_text(value)
     assert text.encode()
     assert json_text(json.loads(text)) == text
@@ -48,12 +48,12 @@ def test_topics_are_compared_without_case_or_form() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-0.001, float("nan"), float("-inf")])
-def test_a_span_below_zero_is_a_mistake(seconds: float) -> None:
+def test_a_negative_time_span_is_an_error(seconds: float) -> None:
     with pytest.raises(ValueError, match="zero seconds or more"):
         span_end(datetime.now(UTC), seconds)
 
 
-def test_an_endless_span_ends_with_the_calendar() -> None:
+def test_an_infinite_time_span_ends_with_the_calendar() -> None:
     assert span_end(datetime.now(UTC), float("inf")) == datetime.max.replace(tzinfo=UTC)
 
 

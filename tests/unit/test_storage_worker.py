@@ -46,7 +46,7 @@ async def gather(calls: list[Callable[[], Awaitable[object]]]) -> None:
             group.start_soon(call)
 
 
-async def test_any_number_of_jobs_is_done() -> None:
+async def test_any_number_of_jobs_is_run() -> None:
     queued = threading.Event()
 
     def wait(connection: sqlite3.Connection) -> bool:
@@ -61,7 +61,7 @@ async def test_any_number_of_jobs_is_done() -> None:
         assert await worker.call(add) == 1301
 
 
-async def test_an_opening_that_fails_is_told_to_all_and_tried_again() -> None:
+async def test_a_failed_opening_is_reported_to_all_callers_and_tried_again() -> None:
     tries: list[int] = []
 
     def hard() -> sqlite3.Connection:
@@ -91,7 +91,7 @@ async def test_a_connection_that_cannot_even_be_closed_does_not_end_the_worker(
     assert "x.db could not be closed" in caplog.text
 
 
-async def test_tidying_up_that_fails_is_logged_and_the_next_job_gets_a_new_connection(
+async def test_a_failed_cleanup_is_logged_and_the_next_job_gets_a_new_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def untidy(connection: sqlite3.Connection) -> None:
@@ -103,7 +103,7 @@ async def test_tidying_up_that_fails_is_logged_and_the_next_job_gets_a_new_conne
     assert "no broom" in caplog.text
 
 
-async def test_what_a_job_raises_reaches_its_caller_whatever_it_is() -> None:
+async def test_any_error_of_a_job_reaches_its_caller() -> None:
     def leave(connection: sqlite3.Connection) -> None:
         raise SystemExit(3)
 
@@ -132,7 +132,7 @@ async def test_nothing_of_a_job_is_kept_once_it_is_done() -> None:
                 gc.collect()
 
 
-async def test_after_the_end_there_is_nothing_more() -> None:
+async def test_a_closed_worker_takes_no_jobs() -> None:
     with working() as worker:
         worker.stop()
         await worker.wait_ended()
