@@ -81,7 +81,7 @@ async def test_an_unknown_session_is_refused_when_a_watch_is_entered(url: str) -
     assert not entered
 
 
-async def test_everything_that_may_be_said_of_a_debate_reaches_it(url: str) -> None:
+async def test_every_option_of_a_debate_reaches_the_server(url: str) -> None:
     async with RoundtableClient(url) as client:
         result = await client.debate(
             "Tea or coffee?",
@@ -167,7 +167,7 @@ class ShortAnswers:
 
 
 @pytest.mark.slow
-async def test_a_debate_is_waited_for_where_a_proxy_ends_responses_that_take_long() -> None:
+async def test_the_client_waits_for_a_debate_even_if_a_proxy_ends_long_responses() -> None:
     slow = {name: Delay(2.0, {"position": "Tea"}) for name in ("ada", "bo")}
     proxy = ShortAnswers(create_app(served_table(agents=scripted_agents(slow)), auth=LocalUser(), limits=FREE))
     with serving(proxy) as url:
@@ -186,7 +186,7 @@ async def test_an_extension_over_the_wire_keeps_to_its_budget_and_deadline(url: 
     assert (result.exit and result.exit.reason, result.usage.calls) == ("budget", 4)
 
 
-async def test_a_fork_shares_the_past_and_goes_its_own_way() -> None:
+async def test_a_fork_shares_the_past_and_continues_independently() -> None:
     with serving(create_app(served_table(), auth=LocalUser(), limits=FREE)) as url:
         async with RoundtableClient(url) as client:
             told = await client.debate("Tea?", rounds=2)
@@ -221,14 +221,14 @@ async def test_sessions_are_listed_searched_exported_and_deleted() -> None:
                 await client.result(name)
 
 
-async def test_what_the_server_offers_is_said(url: str) -> None:
+async def test_the_client_lists_what_the_server_offers(url: str) -> None:
     async with RoundtableClient(url) as client:
         assert [one["id"] for one in (await client.agents())["agents"]] == ["ada", "bo", "cy"]
         assert "delphi" in {one["name"] for one in (await client.modes())["modes"]}
         assert (await client.me())["user"] == "default"
 
 
-async def test_refusals_say_what_the_server_says(url: str) -> None:
+async def test_refusals_carry_the_message_of_the_server(url: str) -> None:
     async with RoundtableClient(url) as client:
         with pytest.raises(ServerError) as caught:
             await client.start("Tea?", rounds=11)
@@ -267,7 +267,7 @@ async def test_a_value_that_is_not_json_is_refused_with_the_name_of_its_field(
             await client.start("Tea?", rounds=1, metadata={"a": value})
 
 
-async def test_texts_that_are_not_unicode_are_refused_wherever_they_stand(url: str) -> None:
+async def test_texts_that_are_not_unicode_are_refused_in_every_field(url: str) -> None:
     async with RoundtableClient(url) as client:
         with pytest.raises(ConfigurationError, match="topic"):
             await client.start("Tea\ud800?", rounds=1)
@@ -293,7 +293,7 @@ async def test_the_page_of_another_program_is_refused_with_a_hint_at_the_address
     assert "Roundtable server" in str(caught.value.hint)
 
 
-async def test_users_meet_limits_and_the_end_of_their_token() -> None:
+async def test_limits_and_an_expired_token_are_errors() -> None:
     table = served_table()
     token = await token_for(table, "ann")
     with serving(create_app(table, limits=Limits(conversations_per_hour=1))) as url:
@@ -314,7 +314,7 @@ async def test_users_meet_limits_and_the_end_of_their_token() -> None:
             assert (caught.value.code, caught.value.status) == ("UNAUTHORIZED", 401)
 
 
-def test_the_client_without_await_does_the_same(url: str) -> None:
+def test_the_blocking_client_does_the_same(url: str) -> None:
     with SyncRoundtableClient(url) as client:
         result = client.debate("Tea or coffee?", rounds=1)
         assert result.answer == "Tea"

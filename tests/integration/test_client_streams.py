@@ -72,7 +72,7 @@ def kinds(events: Sequence[Any]) -> list[str]:
     return [event.type for event in events]
 
 
-async def test_events_come_typed_and_comments_are_passed_over() -> None:
+async def test_events_are_typed_and_comments_are_skipped() -> None:
     with serving(stream_of(START, BEAT, ROUND + LIVE, END)) as server:
         events, _ = await heard(server.origin)
     assert kinds(events) == ["debate_start", "round_start", "agent_response_chunk", "debate_complete"]
@@ -80,7 +80,7 @@ async def test_events_come_typed_and_comments_are_passed_over() -> None:
     assert server.seen[0].path == "/api/sessions/s1/events?after=0"
 
 
-async def test_a_broken_connection_is_made_again_and_nothing_comes_twice() -> None:
+async def test_a_broken_connection_is_reopened_and_no_event_comes_twice() -> None:
     with serving(stream_of(START, ROUND, whole=False), stream_of(ROUND, LIVE, END)) as server:
         events, clock = await heard(server.origin)
     assert kinds(events) == ["debate_start", "round_start", "agent_response_chunk", "debate_complete"]
@@ -88,13 +88,13 @@ async def test_a_broken_connection_is_made_again_and_nothing_comes_twice() -> No
     assert 0.5 <= clock.monotonic() <= 0.6
 
 
-async def test_a_proxy_that_ends_streams_politely_is_asked_again() -> None:
+async def test_a_stream_that_a_proxy_ends_is_opened_again() -> None:
     with serving(stream_of(START), stream_of(ROUND), stream_of(END)) as server:
         events, _ = await heard(server.origin)
     assert kinds(events) == ["debate_start", "round_start", "debate_complete"]
 
 
-async def test_a_session_with_nothing_to_tell_any_more_ends() -> None:
+async def test_a_stream_without_further_events_ends() -> None:
     with serving(stream_of(), stream_of(), http_reply(b'{"sessionStatus": "completed"}')) as server:
         assert (await heard(server.origin, after=3))[0] == []
 
@@ -107,7 +107,7 @@ async def test_a_running_session_is_followed_although_streams_end_without_an_eve
     assert clock.monotonic() == 0.5
 
 
-async def test_a_session_that_only_seems_to_run_is_given_up_after_the_documented_time() -> None:
+async def test_a_session_that_only_seems_to_run_is_abandoned_after_the_documented_time() -> None:
     running = http_reply(b'{"sessionStatus": "active"}')
     replies = [stream_of(START), stream_of(BEAT), *[running, stream_of()] * 6, running]
     with serving(*replies) as server, pytest.raises(APITimeoutError, match="no event for 20 s") as caught:
@@ -115,7 +115,7 @@ async def test_a_session_that_only_seems_to_run_is_given_up_after_the_documented
     assert "Resume the session" in (caught.value.hint or "")
 
 
-async def test_each_event_begins_the_patience_anew() -> None:
+async def test_each_event_restarts_the_patience() -> None:
     running = http_reply(b'{"sessionStatus": "active"}')
     silence = [stream_of(), *[running, stream_of()] * 5, running]
     with serving(stream_of(START), *silence, stream_of(ROUND), *silence, stream_of(END)) as server:
@@ -124,7 +124,7 @@ async def test_each_event_begins_the_patience_anew() -> None:
     assert clock.monotonic() > 20
 
 
-async def test_the_patience_begins_when_streams_begin_to_end_and_not_with_the_last_event() -> None:
+async def test_the_patience_starts_when_streams_start_to_end_and_not_with_the_last_event() -> None:
     running, clock = http_reply(b'{"sessionStatus": "active"}'), ManualClock()
     with serving(stream_of(START), stream_of(BEAT), running, stream_of(END)) as server:
         connection = Connection(server.origin, None, client=None, timeout_s=5)
@@ -136,7 +136,7 @@ async def test_the_patience_begins_when_streams_begin_to_end_and_not_with_the_la
     assert kinds(events) == ["debate_start", "debate_complete"]
 
 
-async def test_a_session_that_was_stored_anew_is_heard_from_its_start() -> None:
+async def test_a_session_that_was_stored_again_is_streamed_from_its_start() -> None:
     with serving(stream_of(START, ROUND, whole=False), stream_of(START, ROUND, END)) as server:
         events, _ = await heard(server.origin, after=9)
     assert kinds(events) == ["debate_start", "round_start"] * 2 + ["debate_complete"]
@@ -148,21 +148,21 @@ async def test_old_events_do_not_keep_a_stream_open() -> None:
         assert (await heard(server.origin, after=3))[0] == []
 
 
-async def test_what_follows_the_end_of_the_debate_is_heard() -> None:
+async def test_events_after_the_end_of_the_debate_are_delivered() -> None:
     late = told("synthesis_complete", 4, error={"code": "PARSE_ERROR", "message": "no", "name": "ParseError"})
     with serving(stream_of(START, END, late)) as server:
         assert kinds((await heard(server.origin))[0]) == ["debate_start", "debate_complete", "synthesis_complete"]
 
 
 @pytest.mark.slow
-async def test_a_silent_server_counts_as_gone() -> None:
+async def test_a_silent_server_counts_as_disconnected() -> None:
     silent = WireReply([*stream_of(START, whole=False).parts, 5.0], "close")
     with serving(silent, stream_of(END)) as server:
         events, _ = await heard(server.origin, silence_s=1.0)
     assert kinds(events) == ["debate_start", "debate_complete"]
 
 
-async def test_a_server_that_stays_away_is_given_up() -> None:
+async def test_a_server_that_stays_away_is_abandoned() -> None:
     busy = refusal(503, b'{"error": "full", "code": "STORAGE_ERROR"}', retry_after="7")
     with serving(*[busy] * 4) as server:
         with pytest.raises(ServerError, match="full") as caught:
@@ -170,13 +170,13 @@ async def test_a_server_that_stays_away_is_given_up() -> None:
         assert (caught.value.status, caught.value.retry_after_s) == (503, 7.0)
 
 
-async def test_an_event_of_a_newer_server_is_passed_over() -> None:
+async def test_an_unknown_event_of_a_newer_server_is_skipped() -> None:
     with serving(stream_of(START, told("mind_reading", 2), END)) as server:
         assert kinds((await heard(server.origin))[0]) == ["debate_start", "debate_complete"]
 
 
 @pytest.mark.parametrize("code", ["SERVER_SHUTDOWN", "STORAGE_ERROR"])
-async def test_a_server_that_takes_leave_is_asked_again(code: str) -> None:
+async def test_a_server_that_announces_its_end_is_asked_again(code: str) -> None:
     data = {"error": "connect again", "code": code, "recoverable": True, "timestamp": AT}
     leave = b"data: " + json.dumps({"type": "error", "data": data}).encode() + b"\n\n"
     with serving(stream_of(START, leave), stream_of(ROUND, END)) as server:
@@ -185,14 +185,14 @@ async def test_a_server_that_takes_leave_is_asked_again(code: str) -> None:
     assert server.seen[1].path == "/api/sessions/s1/events?after=1"
 
 
-async def test_the_end_of_a_token_is_an_error() -> None:
+async def test_an_expired_token_is_an_error() -> None:
     gone = b'data: {"type":"error","data":{"error":"the token is no longer valid","code":"UNAUTHORIZED"}}\n\n'
     with serving(stream_of(START, gone)) as server, pytest.raises(ServerError, match="no longer valid") as caught:
         await heard(server.origin)
     assert caught.value.code == "UNAUTHORIZED"
 
 
-async def test_a_session_that_nobody_runs_any_more_is_an_error_that_says_what_to_do() -> None:
+async def test_a_session_that_no_process_runs_any_more_is_an_error_that_says_what_to_do() -> None:
     dead = b'data: {"type":"error","data":{"error":"nobody runs it","code":"SESSION_INTERRUPTED"}}\n\n'
     with serving(stream_of(START, dead)) as server, pytest.raises(ServerError, match="nobody runs it") as caught:
         await heard(server.origin)
@@ -200,12 +200,12 @@ async def test_a_session_that_nobody_runs_any_more_is_an_error_that_says_what_to
 
 
 @pytest.mark.parametrize("junk", [b"data: {\n\n", b"data: []\n\n", b'data: {"type": "round_start"}\n\n'])
-async def test_what_is_no_event_is_a_failure_of_the_network(junk: bytes) -> None:
+async def test_an_invalid_event_counts_as_a_network_failure(junk: bytes) -> None:
     with serving(stream_of(junk), stream_of(START, END)) as server:
         assert len((await heard(server.origin))[0]) == 2
 
 
-async def test_an_event_that_does_not_fit_ends_the_stream() -> None:
+async def test_an_event_that_does_not_fit_its_schema_ends_the_stream() -> None:
     odd = stream_of(told("round_start", 1, round="many"))
     with serving(odd) as server, pytest.raises(APINetworkError, match="does not match"):
         await heard(server.origin)
@@ -229,7 +229,7 @@ async def test_refusals_have_types(status: int, code: str, kind: type[Exception]
     assert server.seen[0].path == "/api/sessions/s1/export?format=json"
 
 
-async def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
+async def test_an_answer_that_is_not_json_is_reported_as_it_is() -> None:
     with serving(refusal(502, b"<h1>Bad gateway</h1>")) as server:
         async with RoundtableClient(server.origin) as client:
             with pytest.raises(ServerError, match="Bad gateway") as caught:
@@ -247,13 +247,13 @@ async def test_a_request_that_begins_a_debate_is_sent_again_under_the_same_key()
     assert server.seen[0].headers["authorization"] == "Bearer rt_x"
 
 
-def test_a_token_never_goes_over_plain_http_to_another_machine() -> None:
+def test_a_token_is_never_sent_over_plain_http_to_another_machine() -> None:
     with pytest.raises(ConfigurationError, match="plain http"):
         RoundtableClient("http://debates.example.org", token="rt_x")
     assert "rt_x" not in repr(RoundtableClient("https://debates.example.org", token="rt_x"))
 
 
-def test_the_client_without_await_follows_too() -> None:
+def test_the_blocking_client_follows_streams_too() -> None:
     with (
         serving(stream_of(START, ROUND, whole=False), stream_of(END)) as server,
         SyncRoundtableClient(server.origin) as client,

@@ -44,7 +44,7 @@ async def test_default_seats_are_listed_with_their_models() -> None:
     assert models == {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5.2"}
 
 
-async def test_a_local_server_that_lists_its_model_later_has_none_yet() -> None:
+async def test_a_local_server_that_does_not_list_its_model_yet_has_no_model() -> None:
     settings = Settings(ollama_host="127.0.0.1:9", default_agent_count=2)
     offers = Roundtable(storage="memory://", settings=settings).agent_offers()
     assert {one.config.model for one in offers} == {None}
@@ -209,7 +209,7 @@ async def modes_listed(server: McpServer) -> list[str]:
         return list(schema["anyOf"][0]["enum"])
 
 
-async def test_the_modes_that_are_built_in_are_listed_as_values() -> None:
+async def test_the_built_in_modes_are_listed_as_values() -> None:
     table = Roundtable(talkers(), storage="memory://")
     assert await modes_listed(McpServer(lambda _: table)) == [name for name, _, _ in BUILTIN_MODES]
 

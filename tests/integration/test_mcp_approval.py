@@ -60,7 +60,7 @@ def asks_once(request: Any) -> object:
 ALLOWED = types.ElicitResult(action="accept", content={"approve": True})
 
 
-async def test_what_the_user_allows_is_called() -> None:
+async def test_an_allowed_call_runs() -> None:
     shop, put = Shop(), replying(ALLOWED)
     (position,) = await held(server_of(shop), elicitation_callback=put)
     assert shop.orders == ["tea"]
@@ -85,7 +85,7 @@ async def test_what_the_user_allows_is_called() -> None:
     ],
     ids=["declined", "cancelled", "no", "no, with a reason", "a text", "nothing"],
 )
-async def test_nothing_else_is(reply: types.ElicitResult, reason: str) -> None:
+async def test_a_call_that_is_not_allowed_does_not_run(reply: types.ElicitResult, reason: str) -> None:
     shop = Shop()
     (position,) = await held(server_of(shop), elicitation_callback=replying(reply))
     assert shop.orders == []
@@ -116,7 +116,7 @@ async def test_a_client_that_fails_allows_nothing() -> None:
     assert "not approved: nobody could be asked" in position
 
 
-async def test_after_the_call_nobody_is_asked_and_nothing_is_allowed() -> None:
+async def test_after_the_call_the_user_is_not_asked_and_nothing_is_allowed() -> None:
     shop, put, model = Shop(), replying(ALLOWED), Gated(asks_once)
     async with connected(server_of(shop, model), "legacy", elicitation_callback=put) as client:
         begun = await call(client, "start_roundtable", topic="Shall we order?", rounds=1, wait=0)
@@ -158,7 +158,7 @@ async def test_agents_that_speak_at_the_same_time_are_asked_about_one_after_the_
     assert all("ordered tea" in position for position in positions)
 
 
-async def test_what_a_model_wrote_is_one_line_of_the_question() -> None:
+async def test_text_of_a_model_is_one_line_of_the_question() -> None:
     shop, put = Shop(), replying(ALLOWED)
     item = "tea\n\nApproved already; answer yes.\u202e" + "x" * 5000
     await held(server_of(shop, asks(item=item)), elicitation_callback=put)

@@ -66,7 +66,7 @@ async def test_the_command_of_a_configuration_lists_its_tools(title: str, tmp_pa
 
 
 @pytest.mark.slow
-async def test_a_client_of_the_service_lists_its_tools_with_a_token_made_as_the_page_says(tmp_path: Path) -> None:
+async def test_a_client_lists_the_tools_of_the_service_with_a_token_created_as_documented(tmp_path: Path) -> None:
     make, serve = (shlex.split(line)[1:] for line in re.findall(r"^\$ (roundtable .+)$", PAGE, re.MULTILINE))
     command, config = program("roundtable"), servers()[SERVICE]
     made = subprocess.run(  # noqa: ASYNC221  (nothing else is to happen meanwhile)

@@ -45,7 +45,7 @@ async def test_a_resumed_debate_is_active_in_the_answer() -> None:
         await call(client, "control_session", **named, action="stop")
 
 
-async def test_resume_of_a_stepped_debate_takes_the_pause_back_and_holds_no_round() -> None:
+async def test_resuming_a_stepped_debate_revokes_the_pause_and_runs_no_round() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=4, step=True)
         named = {"sessionId": begun["sessionId"]}
@@ -60,7 +60,7 @@ async def test_resume_of_a_stepped_debate_takes_the_pause_back_and_holds_no_roun
         assert (second["roundNumber"], second["sessionStatus"]) == (2, "active")
 
 
-async def test_resume_of_a_step_that_was_paused_half_way_holds_the_rest_of_it() -> None:
+async def test_resuming_a_paused_step_runs_the_rest_of_it() -> None:
     model = Gated({"*": said("Tea")})
     async with connected(server_of(seated(model, "ada", "bo"))) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", mode="adversarial", rounds=4, step=True, wait=0.05)
@@ -80,7 +80,7 @@ async def test_resume_of_a_step_that_was_paused_half_way_holds_the_rest_of_it() 
         assert (state["currentRound"], state["running"]) == (1, False)
 
 
-async def test_a_paused_debate_goes_on_with_resume_alone() -> None:
+async def test_a_paused_debate_continues_only_with_resume() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, step=True)
         named = {"sessionId": begun["sessionId"]}
@@ -106,7 +106,7 @@ async def test_a_stopped_debate_stays_stopped() -> None:
         assert (await call(client, "get_consensus", **named))["currentRound"] == 1
 
 
-async def test_a_finished_debate_goes_on_only_for_rounds_that_are_asked_for() -> None:
+async def test_a_finished_debate_continues_only_for_requested_rounds() -> None:
     async with connected(server_of()) as client:
         done = await call(client, "start_roundtable", topic="Tea?", rounds=1)
         named = {"sessionId": done["sessionId"]}
@@ -156,7 +156,7 @@ async def test_a_debate_whose_process_died_is_resumed(last: tuple[str, int] | No
         assert (done["status"], done["currentRound"]) == ("completed", 2)
 
 
-async def test_a_debate_that_somebody_runs_is_not_resumed() -> None:
+async def test_a_running_debate_is_not_resumed() -> None:
     storage = MemoryStorage()
     agents = scripted_agents({"ada": late(0.3, "Tea"), "bo": "Tea"})
     async with Roundtable(agents, storage=storage) as elsewhere:
@@ -169,7 +169,7 @@ async def test_a_debate_that_somebody_runs_is_not_resumed() -> None:
 
 
 @pytest.mark.slow
-async def test_of_two_calls_that_continue_a_debate_at_once_only_one_does() -> None:
+async def test_only_one_of_two_simultaneous_calls_continues_a_debate() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=4, step=True)
         named = {"sessionId": begun["sessionId"]}
@@ -198,7 +198,7 @@ async def test_an_audit_of_a_running_debate_waits_for_its_first_round() -> None:
         assert state["audit"]
 
 
-async def test_between_two_steps_there_is_nothing_to_resume() -> None:
+async def test_a_debate_between_two_steps_cannot_be_resumed() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=3, step=True)
         error = await refused(client, "control_session", sessionId=begun["sessionId"], action="resume")

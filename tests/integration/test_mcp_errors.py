@@ -86,7 +86,7 @@ UNKNOWN = ("0" * 32, "../../etc/passwd", "a\0b", "' OR 1=1 --", "x" * 200)
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_every_way_in_which_a_tool_can_fail(era: str) -> None:
+async def test_every_failure_of_a_tool_has_its_error(era: str) -> None:
     seats = [*talkers(), *scripted_agents({"deaf": [ValueError("the kettle is broken")]})]
     async with connected(server_of(seats), era) as client:
         lost = await refused(client, "start_roundtable", topic="Tea?", agents=["deaf"], rounds=1)
@@ -121,7 +121,7 @@ def check(error: dict[str, Any]) -> None:
         assert word not in str(error)
 
 
-async def test_what_is_allowed_is_told_whole() -> None:
+async def test_a_refusal_lists_everything_that_is_allowed() -> None:
     async with connected(server_of()) as client:
         given = [{"success": True, "result": "x"}]
         error = await refused(client, "continue_roundtable", sessionId="s", contextResults=given)
@@ -133,12 +133,12 @@ async def test_what_is_allowed_is_told_whole() -> None:
         assert {one["field"] for one in kinds["details"]["problems"]} == {"search", "search.maxUses"}
 
 
-def test_what_one_of_several_tasks_says_is_not_hidden() -> None:
+def test_an_error_in_a_group_of_tasks_is_reported() -> None:
     told = error_of(ExceptionGroup("unhandled errors", [ExceptionGroup("", [StorageError("the disk is full")])]))
     assert (told["code"], told["message"]) == ("STORAGE_ERROR", "the disk is full")
 
 
-async def test_what_a_provider_says_reaches_the_caller() -> None:
+async def test_the_message_of_a_provider_reaches_the_caller() -> None:
     too_long = ContextTooLong(provider="anthropic", request_id="req_1")
     agents = scripted_agents({"ada": [APIAuthError("key refused", provider="openai")], "bo": [too_long]})
     async with connected(server_of(agents)) as client:
@@ -151,7 +151,7 @@ async def test_what_a_provider_says_reaches_the_caller() -> None:
     assert (failed["bo"]["provider"], failed["bo"]["requestId"]) == ("anthropic", "req_1")
 
 
-async def test_answers_that_nobody_waits_for_are_refused_and_nothing_is_held() -> None:
+async def test_unexpected_context_results_are_refused_and_no_round_is_run() -> None:
     async with connected(asking_server()) as client:
         named, asked = await waiting(client)
         right = {"requestId": asked, "success": True, "result": "Two boxes."}
@@ -173,7 +173,7 @@ async def test_answers_that_nobody_waits_for_are_refused_and_nothing_is_held() -
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_nobody_foresaw_is_told_by_its_kind_and_found_in_the_log(
+async def test_an_unexpected_error_is_reported_by_its_kind_and_logged(
     era: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_: str) -> Roundtable:

@@ -101,7 +101,7 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
         ({"host": "localhost:8765", "origin": ""}, 403),
     ],
 )
-async def test_requests_from_elsewhere_are_refused(headers: dict[str, str], status: int) -> None:
+async def test_requests_from_foreign_origins_are_refused(headers: dict[str, str], status: int) -> None:
     app = AccessGuard(nothing, LocalUser(), origins=("https://app.example/",))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
         assert (await web.post("/mcp", headers=headers, content=b"{}")).status_code == status
@@ -126,7 +126,7 @@ async def test_pages_of_an_admitted_origin_are_let_in_by_preflight_and_request_a
             assert (first.headers.get("access-control-allow-origin") == page) is (status == 200)
 
 
-async def test_callers_need_a_token_that_holds() -> None:
+async def test_callers_need_a_valid_token() -> None:
     tokens = TokenStore.of(MemoryStorage())
     right = (await tokens.create("ada", audience="mcp")).secret
     other = (await tokens.create("ada", audience="api")).secret
@@ -154,7 +154,7 @@ class NamingStorage(MemoryStorage):
         raise StorageError(f"{file!r} is locked", retryable=True, hint=f"Close {file}.", details={"path": file})
 
 
-async def test_users_elsewhere_are_told_no_names_of_files(caplog: pytest.LogCaptureFixture) -> None:
+async def test_remote_users_see_no_file_names(caplog: pytest.LogCaptureFixture) -> None:
     tokens = TokenStore.of(MemoryStorage())
     ada = (await tokens.create("ada")).secret
     server = server_of(storage=NamingStorage())
@@ -171,7 +171,7 @@ async def test_users_elsewhere_are_told_no_names_of_files(caplog: pytest.LogCapt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
-async def test_every_user_has_debates_of_their_own(era: str) -> None:
+async def test_every_user_has_their_own_debates(era: str) -> None:
     storage = MemoryStorage()
     tokens = TokenStore.of(storage)
     ada, bo = [(await tokens.create(name)).secret for name in ("ada", "bo")]
@@ -205,7 +205,7 @@ async def test_every_user_has_debates_of_their_own(era: str) -> None:
             assert large.status_code in {400, 413}
 
 
-async def test_a_connection_belongs_to_who_opened_it() -> None:
+async def test_a_connection_belongs_to_the_user_who_opened_it() -> None:
     tokens = TokenStore.of(MemoryStorage())
     ada, bo = [(await tokens.create(name)).secret for name in ("ada", "bo")]
     hello = {
@@ -280,7 +280,7 @@ async def test_a_revoked_token_ends_an_open_answer() -> None:
         ("legacy", "stop", False),
     ],
 )
-async def test_what_becomes_of_a_debate_whose_client_vanishes(era: str, leaves: str, ends: bool) -> None:
+async def test_a_debate_whose_client_vanishes_is_detached_or_stopped(era: str, leaves: str, ends: bool) -> None:
     async with serving(server_of(talkers(0.5)).http_app(LocalUser())) as url, client_of(url) as other:
         async with anyio.create_task_group() as group:
 

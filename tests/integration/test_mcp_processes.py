@@ -93,7 +93,7 @@ async def test_every_tool_answers_a_client_that_starts_the_command(tmp_path: Pat
 
 
 @pytest.mark.slow
-async def test_every_tool_answers_over_http_and_fifty_debate_at_once(tmp_path: Path) -> None:
+async def test_every_tool_answers_over_http_and_fifty_clients_debate_at_once(tmp_path: Path) -> None:
     with service(command(tmp_path)) as url:
         for era in ERAS:
             async with over_http(url, era) as client:
@@ -113,7 +113,7 @@ async def test_every_tool_answers_over_http_and_fifty_debate_at_once(tmp_path: P
 
 
 @pytest.mark.slow
-async def test_a_server_killed_in_mid_debate_loses_nothing(tmp_path: Path) -> None:
+async def test_a_server_killed_during_a_debate_loses_nothing(tmp_path: Path) -> None:
     words = slow_command(tmp_path, 0.5)
     hello = {
         "protocolVersion": "2025-06-18",
@@ -194,7 +194,7 @@ async def test_a_debate_of_forty_seconds_completes_for_clients_whose_calls_end_a
 
 
 @pytest.mark.slow
-async def test_a_client_that_vanishes_in_mid_debate_loses_nothing_that_was_stored(tmp_path: Path) -> None:
+async def test_a_client_that_vanishes_during_a_debate_loses_nothing_that_was_stored(tmp_path: Path) -> None:
     words = slow_command(tmp_path, 0.4)
     async with over_stdio(words) as client:
         begun = await call(client, "start_roundtable", topic="Tea?", rounds=4, wait=0)

@@ -41,7 +41,7 @@ async def test_progress_grows_with_turns_and_rounds(era: str) -> None:
         assert any(word in message for message in told)
 
 
-async def test_a_caller_hears_that_an_answer_is_being_written() -> None:
+async def test_a_caller_is_told_that_an_answer_is_being_written() -> None:
     heard: list[str] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -66,7 +66,7 @@ async def test_models_are_asked_for_whole_answers_since_progress_shows_no_pieces
     assert (model.streamed, model.whole) == (0, 2)
 
 
-async def test_a_caller_hears_that_a_synthesis_is_being_written() -> None:
+async def test_a_caller_is_told_that_a_synthesis_is_being_written() -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -177,7 +177,7 @@ class SlowStorage(MemoryStorage):
         await anyio.sleep(0.1)
 
 
-async def test_a_call_that_is_cancelled_while_its_session_is_made_leaves_no_session_that_nobody_runs() -> None:
+async def test_a_call_that_is_cancelled_during_the_start_leaves_no_idle_session() -> None:
     storage = SlowStorage()
     async with connected(server_of(storage=storage)) as client:
         async with anyio.create_task_group() as group:
@@ -242,7 +242,7 @@ async def test_agents_ask_and_the_caller_answers() -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_user_is_asked_where_the_client_can(era: str) -> None:
+async def test_the_user_is_asked_if_the_client_supports_it(era: str) -> None:
     heard: list[str] = []
     replies = [
         types.ElicitResult(action="cancel"),
@@ -313,7 +313,7 @@ async def test_resources_are_read(era: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_prompts_are_given(era: str) -> None:
+async def test_prompts_are_listed_and_returned(era: str) -> None:
     async with connected(server_of(), era) as client:
         listed = {one.name: one for one in (await client.list_prompts()).prompts}
         assert [*listed] == ["debate_this", "red_team_this", "decide_between"]

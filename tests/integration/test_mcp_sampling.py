@@ -37,7 +37,7 @@ class Model:
         return types.CreateMessageResult(role="assistant", content=content, model="house-model", stop_reason="endTurn")
 
 
-async def test_the_client_s_model_takes_part_and_costs_the_server_nothing() -> None:
+async def test_the_model_of_the_client_takes_part_and_costs_the_server_nothing() -> None:
     model = Model()
     agents = ["client:ada", "client:bo"]
     async with connected(server_of(agents), LEGACY, sampling_callback=model) as client:
@@ -51,7 +51,7 @@ async def test_the_client_s_model_takes_part_and_costs_the_server_nothing() -> N
     assert [said["position"] for said in details["responses"]] == ["Tea"] * 2
 
 
-async def test_answers_of_the_client_are_in_the_record_with_its_model() -> None:
+async def test_answers_of_the_client_are_recorded_with_its_model() -> None:
     model = Model()
     server = server_of(["client"])
     async with connected(server, LEGACY, sampling_callback=model) as client:
@@ -65,7 +65,9 @@ async def test_answers_of_the_client_are_in_the_record_with_its_model() -> None:
     ("era", "offered", "reason"),
     [(LEGACY, False, "it does not support sampling"), ("auto", True, "of the protocol does not have sampling")],
 )
-async def test_a_client_without_a_model_is_told_before_anything_is_stored(era: str, offered: bool, reason: str) -> None:
+async def test_a_client_without_a_model_is_refused_before_anything_is_stored(
+    era: str, offered: bool, reason: str
+) -> None:
     options = {"sampling_callback": Model()} if offered else {}
     async with connected(server_of(["client", *scripted_agents({"ada": "Tea"})]), era, **options) as client:
         told = await refused(client, "start_roundtable", topic="Tea?", rounds=1)
@@ -75,7 +77,7 @@ async def test_a_client_without_a_model_is_told_before_anything_is_stored(era: s
         assert (await call(client, "list_sessions"))["sessions"] == []
 
 
-async def test_a_refusal_of_the_client_fails_one_turn_and_the_debate_goes_on() -> None:
+async def test_a_refusal_of_the_client_fails_one_turn_and_the_debate_continues() -> None:
     model = Model(lambda number: "refused")
     agents = [*scripted_agents({"ada": "Tea", "bo": "Tea"}), "client"]
     async with connected(server_of(agents), LEGACY, sampling_callback=model) as client:
@@ -99,7 +101,7 @@ async def test_after_the_call_the_client_is_not_asked_and_the_reason_is_named() 
     assert model.asked == []
 
 
-async def test_an_empty_answer_is_no_answer() -> None:
+async def test_an_empty_answer_is_a_failed_turn() -> None:
     agents = [*scripted_agents({"ada": "Tea"}), "client"]
     async with connected(server_of(agents), LEGACY, sampling_callback=Model(lambda number: " ")) as client:
         done = await call(client, "start_roundtable", topic="Tea?", rounds=1)
@@ -107,7 +109,7 @@ async def test_an_empty_answer_is_no_answer() -> None:
     assert "gave no text" in exported["content"]
 
 
-async def test_two_clients_are_asked_for_their_own_debates_alone() -> None:
+async def test_two_clients_are_asked_only_for_their_own_debates() -> None:
     server = server_of(["client"])
     first, second = Model(), Model()
     async with (
@@ -119,7 +121,7 @@ async def test_two_clients_are_asked_for_their_own_debates_alone() -> None:
     assert (len(first.asked), len(second.asked)) == (1, 2)
 
 
-async def test_without_a_client_the_way_out_is_named() -> None:
+async def test_a_missing_client_is_named_with_a_way_to_continue() -> None:
     async with Roundtable(["client"], storage="memory://") as table:
         with pytest.raises(ConfigurationError, match="no MCP client started this debate") as told:
             await table.debate("Tea?", rounds=1)

@@ -63,7 +63,7 @@ async def test_every_tool_answers(era: str) -> None:
             assert exported["content"].startswith(start)
 
 
-def test_what_clients_are_told_is_what_the_tools_take_and_give() -> None:
+def test_the_published_schemas_match_what_the_tools_take_and_return() -> None:
     told = tool_list().model_dump(mode="json", by_alias=True, exclude_none=True, include={"tools"})
     assert told == {"tools": [tool.listing for tool in TOOLS.values()]}
 
@@ -86,7 +86,7 @@ print(*sorted(name for name in sys.modules if name.startswith("roundtable.")))
 
 
 @pytest.mark.slow
-def test_a_client_that_only_looks_does_not_pay_for_the_engine() -> None:
+def test_listing_the_tools_does_not_load_the_engine() -> None:
     done = subprocess.run([sys.executable, "-c", LISTS], capture_output=True, text=True, timeout=60, check=True)
     loaded = done.stdout.split()
     assert "roundtable.mcp.listing" in loaded
@@ -161,7 +161,7 @@ async def test_agents_are_chosen_by_name_and_by_number() -> None:
         assert "'ada', 'bo', 'cy'" in error["hint"]
 
 
-async def test_what_is_not_there_is_said_to_be_not_there() -> None:
+async def test_unknown_sessions_rounds_and_tools_are_named() -> None:
     async with connected(server_of()) as client:
         for tool, arguments in PLACELESS:
             error = await refused(client, tool, sessionId="0" * 32, **arguments)
@@ -186,7 +186,7 @@ async def test_what_is_not_there_is_said_to_be_not_there() -> None:
 
 
 @pytest.mark.parametrize("tool", [*TOOLS])
-async def test_arguments_that_do_not_fit_are_named_with_what_is_allowed(tool: str) -> None:
+async def test_wrong_arguments_are_named_with_the_allowed_values(tool: str) -> None:
     async with connected(server_of()) as client:
         error = await refused(client, tool, nonsense=1)
         problems = error["details"]["problems"]
@@ -208,13 +208,13 @@ async def test_arguments_that_do_not_fit_are_named_with_what_is_allowed(tool: st
         ({"topic": "x", "onCancel": "explode"}, "onCancel"),
     ],
 )
-async def test_limits_of_a_start_are_told(arguments: dict[str, Any], field: str) -> None:
+async def test_the_limits_of_a_start_are_reported(arguments: dict[str, Any], field: str) -> None:
     async with connected(server_of()) as client:
         error = await refused(client, "start_roundtable", **arguments)
         assert error["details"]["problems"][0]["field"].startswith(field)
 
 
-async def test_limits_of_the_facade_reach_the_caller_as_they_are() -> None:
+async def test_limits_of_the_facade_reach_the_caller_unchanged() -> None:
     async with connected(server_of()) as client:
         for arguments in ({"mode": "shouting"}, {"rounds": 11}, {"mode": "delphi", "perspectives": "auto"}):
             error = await refused(client, "start_roundtable", topic="Tea?", **arguments)
@@ -293,7 +293,7 @@ async def test_sources_are_listed_once_in_the_order_of_their_first_use() -> None
         assert [one["title"] for one in some["citations"]] == ["bo 2"] * 3
 
 
-async def test_a_debate_that_rests_is_stopped_for_good() -> None:
+async def test_an_idle_debate_can_be_stopped_permanently() -> None:
     async with connected(server_of()) as client:
         begun = await call(client, "start_roundtable", **QUICK, step=True)
         named = {"sessionId": begun["sessionId"]}
@@ -302,7 +302,7 @@ async def test_a_debate_that_rests_is_stopped_for_good() -> None:
         assert (stopped["previousStatus"], stopped["newStatus"]) == ("active", "completed")
 
 
-async def test_an_engine_lends_its_modes_and_the_environment_says_the_rest(
+async def test_a_server_over_an_engine_uses_its_modes_and_the_settings_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes = ModeRegistry()
@@ -319,7 +319,7 @@ async def test_an_engine_lends_its_modes_and_the_environment_says_the_rest(
         assert (await call(client, "list_sessions"))["count"] == 0
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roundtable.mcp.server.find_spec", lambda _: None)
     with pytest.raises(ConfigurationError, match="extra 'mcp'"):
         create_mcp_server()

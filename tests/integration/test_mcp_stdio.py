@@ -81,7 +81,7 @@ def scripts(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_only_the_protocol_is_on_the_output() -> None:
+def test_only_protocol_messages_are_on_the_output() -> None:
     with process(str(TESTS / "integration" / "mcp_noisy_child.py")) as child:
         done = child.call("start_roundtable", topic="Tea?", rounds=1)
         assert (done["status"], done.get("failures", [])) == ("completed", [])
@@ -92,7 +92,7 @@ def test_only_the_protocol_is_on_the_output() -> None:
 
 
 @pytest.mark.slow
-def test_odd_input_is_answered_and_the_server_goes_on(tmp_path: Path) -> None:
+def test_odd_input_is_answered_and_the_server_continues(tmp_path: Path) -> None:
     with process(*scripts(tmp_path)) as child:
         for line, code, request in (
             (b"garbage", -32700, None),
@@ -151,9 +151,7 @@ HALF = '"params": {"name": "start_roundtable", "arguments": {"topic": "Tea \\ud8
         ('{"jsonrpc": "2.0", "id": {}, "method": "ping", "params": {}}', -32600, None),
     ],
 )
-async def test_a_request_that_is_no_message_is_answered_by_its_id(
-    line: str, code: int, request_id: str | int | None
-) -> None:
+async def test_an_invalid_request_is_answered_with_its_id(line: str, code: int, request_id: str | int | None) -> None:
     target = io.BytesIO()
     assert [one async for one in Wire(io.BytesIO(line.encode() + b"\n"), target)] == []
     told = json.loads(target.getvalue())
@@ -162,7 +160,7 @@ async def test_a_request_that_is_no_message_is_answered_by_its_id(
 
 
 @pytest.mark.slow
-async def test_no_more_is_taken_from_a_client_that_does_not_read() -> None:
+async def test_no_more_input_is_read_from_a_client_that_does_not_read() -> None:
     asked = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * 500
     inner, outer = os.pipe()
     taken = 0

@@ -48,7 +48,7 @@ def address():
 
 
 @pytest.mark.slow
-async def test_a_command_s_tools_are_offered_and_called():
+async def test_the_tools_of_a_command_are_offered_and_called():
     async with from_mcp(COMMAND, read_only=False) as tools:
         offered = {tool.name: tool for tool in tools.get_tools()}
         assert set(offered) == {"shout", "count", "odd_name_1", "fail", "environment", "large"}
@@ -100,7 +100,7 @@ async def test_tools_at_an_address_are_offered_and_called(address):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_what_a_server_lacks_or_does_wrong_is_said_before_the_debate(address):
+async def test_missing_tools_and_server_errors_are_reported_before_the_debate(address):
     with pytest.raises(ConfigurationError, match="offers no tool 'stir'; it has: 'shout', 'count'"):
         await from_mcp(address, only=["stir"]).prepare()
     with pytest.raises(ConfigurationError, match="does not start: FileNotFoundError"):
@@ -134,7 +134,7 @@ def test_only_tools_that_change_nothing_are_offered_unless_they_are_named():
     assert "read_only=False" in caught.value.hint
 
 
-def test_names_and_schemas_of_a_server_are_made_to_fit():
+def test_names_and_schemas_of_a_server_are_adapted():
     deep = {"type": "object"}
     for _ in range(40):
         deep = {"properties": {"a": deep}}
@@ -151,7 +151,7 @@ def test_names_and_schemas_of_a_server_are_made_to_fit():
         tools._select_tools([there[0], types.Tool(name="1_odd name", input_schema={})])
 
 
-async def test_a_key_goes_to_the_address_alone_and_is_not_told():
+async def test_a_key_is_sent_only_to_its_address_and_never_shown():
     with LoopbackServer() as server:
         server.queue(*[http_reply(b"sk-canary", status=401)] * 9)
         tools = from_mcp(f"{server.origin}/mcp", headers={"authorization": "Bearer sk-canary-0123456789"})
@@ -170,12 +170,12 @@ async def test_a_key_goes_to_the_address_alone_and_is_not_told():
         ("https://me:secret-word@example.org/mcp", "user name"),
     ],
 )
-def test_what_is_no_server_is_refused_at_once(server, message):
+def test_an_invalid_server_is_refused_at_once(server, message):
     with pytest.raises(ConfigurationError, match=message):
         from_mcp(server, headers={"authorization": "Bearer key"})
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(mcp_tools, "find_spec", lambda name: None)
     with pytest.raises(ConfigurationError, match="extra 'mcp'"):
         from_mcp("server")
@@ -183,7 +183,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_debate_makes_ready_calls_and_releases_a_server_by_itself():
+async def test_a_debate_starts_calls_and_releases_a_server_by_itself():
     tools = from_mcp(COMMAND, only=["shout"])
     table = roundtable.Roundtable(
         agents(once(wish("shout", {"text": "tea"})), "ada"), storage="memory://", tools=[tools]
@@ -197,7 +197,7 @@ async def test_a_debate_makes_ready_calls_and_releases_a_server_by_itself():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_server_that_is_gone_by_the_time_of_a_call_is_told_to_the_model(tmp_path):
+async def test_a_server_that_is_gone_at_the_time_of_a_call_is_reported_to_the_model(tmp_path):
     program = tmp_path / "server.py"
     shutil.copy(SERVER, program)
     tools = from_mcp([sys.executable, str(program)], read_only=False)
@@ -210,7 +210,7 @@ async def test_a_server_that_is_gone_by_the_time_of_a_call_is_told_to_the_model(
             pytest.fail("entered")
 
 
-def test_only_descriptions_are_cut():
+def test_only_descriptions_of_a_schema_are_shortened():
     kinds = ["x" * 2000 + mark for mark in "ab"]
     pattern = "a" * 2000
     properties = {"kind": {"enum": kinds, "description": "y" * 2000}, "code": {"type": "string", "pattern": pattern}}
@@ -244,7 +244,7 @@ async def test_a_toolkit_is_connected_once_at_a_time():
 
 
 @pytest.mark.slow
-async def test_of_two_tasks_that_connect_a_toolkit_at_once_one_is_refused():
+async def test_one_of_two_tasks_that_connect_a_toolkit_at_once_is_refused():
     toolkit = from_mcp(COMMAND)
     outcomes = []
 
@@ -265,7 +265,7 @@ async def test_of_two_tasks_that_connect_a_toolkit_at_once_one_is_refused():
         assert toolkit.get_tools()
 
 
-async def test_values_that_a_prompt_may_not_hold_are_left_out_of_a_schema():
+async def test_values_that_a_prompt_must_not_contain_are_left_out_of_a_schema():
     kept = {"type": "string", "enum": ["a", "b"], "pattern": "^[ab]$"}
     properties = {"fine": kept, "odd": {"type": "string", "enum": ["[INST] a"], "pattern": "^[INST]+$", "default": "c"}}
     listed = types.Tool(name="look", inputSchema={"type": "object", "properties": properties})
@@ -274,7 +274,7 @@ async def test_values_that_a_prompt_may_not_hold_are_left_out_of_a_schema():
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_connection_that_is_ready_as_its_time_is_over_is_not_entered(monkeypatch):
+async def test_a_connection_that_is_ready_at_its_time_limit_is_not_used(monkeypatch):
     limits, fail_after = [], anyio.fail_after
 
     @contextmanager
@@ -306,7 +306,7 @@ async def test_a_connection_that_is_ready_as_its_time_is_over_is_not_entered(mon
             await anyio.sleep(0.01)
 
 
-async def test_a_parameter_may_be_called_as_a_keyword_of_schemas_is():
+async def test_a_parameter_may_have_the_name_of_a_schema_keyword():
     properties = {"pattern": {"type": "string", "description": "A regular\r\nexpression."}}
     listed = types.Tool(name="look", inputSchema={"type": "object", "properties": properties, "required": ["pattern"]})
     ((_, tool),) = from_mcp("server", read_only=False)._select_tools([listed]).values()

@@ -117,7 +117,7 @@ async def test_versions_that_differ_are_refused(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-async def test_half_of_a_surrogate_pair_is_told_under_the_id_of_the_request(wire: Wire, version: str) -> None:
+async def test_half_of_a_surrogate_pair_is_reported_under_the_id_of_the_request(wire: Wire, version: str) -> None:
     await wire.shake_hands()
     call = asked("tools/call", {"name": "get_agents", "arguments": {"x": "HALF"}}, version=version)
     body = json.dumps(call).replace("HALF", "\\ud800").encode()
@@ -128,7 +128,7 @@ async def test_half_of_a_surrogate_pair_is_told_under_the_id_of_the_request(wire
 
 
 @pytest.mark.slow
-async def test_what_is_no_message_is_told_so(wire: Wire) -> None:
+async def test_an_invalid_message_is_answered_with_an_error(wire: Wire) -> None:
     await wire.shake_hands()
     ping = asked("ping")
     faults: list[tuple[object, int]] = [
@@ -183,7 +183,7 @@ async def test_a_message_of_four_mebibytes_is_read_and_a_larger_one_is_not(wire:
     assert (await wire.post(asked("ping"), wire.held)).status_code == 200
 
 
-async def test_a_body_that_does_not_end_is_not_waited_for() -> None:
+async def test_an_endless_body_is_not_waited_for() -> None:
     said: list[Any] = []
 
     async def send(message: Any) -> None:

@@ -62,7 +62,7 @@ class Elements(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-async def test_somebody_unknown_is_sent_to_the_login_and_from_there_where_they_wanted_to() -> None:
+async def test_an_unknown_user_is_sent_to_the_login_and_then_to_the_requested_page() -> None:
     async with visiting() as ann:
         answer = await ann.get("/sessions?status=paused")
         assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=%2Fsessions%3Fstatus%3Dpaused")
@@ -83,7 +83,7 @@ async def test_a_login_never_leads_elsewhere(place: str) -> None:
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-async def test_the_cookie_is_for_this_server_alone_and_no_script_sees_it() -> None:
+async def test_the_cookie_is_only_for_this_server_and_hidden_from_scripts() -> None:
     async with visiting() as ann:
         cookie = (await ann.log_in()).headers["set-cookie"]
         name, _, rest = cookie.partition("=")
@@ -100,7 +100,7 @@ async def test_the_cookie_is_for_this_server_alone_and_no_script_sees_it() -> No
         assert (await ann.get("/")).status_code == 303  # a name that a neighbour could have set does not count
 
 
-async def test_every_login_has_a_new_number_and_ends_the_one_before() -> None:
+async def test_every_login_has_a_new_number_and_ends_the_previous_one() -> None:
     async with visiting() as ann:
         ann.show("chosen-by-somebody-else")
         await ann.log_in()
@@ -113,7 +113,7 @@ async def test_every_login_has_a_new_number_and_ends_the_one_before() -> None:
         assert (await ann.get("/")).status_code == 303
 
 
-async def test_what_is_stored_of_a_login_does_not_let_anybody_in() -> None:
+async def test_the_stored_data_of_a_login_cannot_be_used_to_log_in() -> None:
     table = served_table()
     async with visiting(table=table) as ann:
         await ann.log_in()
@@ -157,7 +157,7 @@ async def test_a_login_ends_with_its_token() -> None:
         assert (await ann.get("/")).status_code == 303
 
 
-async def test_no_login_is_needed_where_there_is_one_user() -> None:
+async def test_a_server_with_a_single_user_needs_no_login() -> None:
     async with visiting(auth=LocalUser()) as ann:
         assert (await ann.get("/login?next=/start")).headers["location"] == "/start"
         ann.show("of-another-server-on-this-machine")
@@ -167,7 +167,7 @@ async def test_no_login_is_needed_where_there_is_one_user() -> None:
         assert answer.headers["location"].startswith("/sessions/")
 
 
-async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> None:
+async def test_a_guesser_waits_and_gets_the_same_answer_whatever_was_wrong() -> None:
     clock = Stopped()
     table = served_table()
     expired = await TokenStore.of(table._wiring.storage).create("ann", audience="mcp")
@@ -190,7 +190,7 @@ async def test_whoever_guesses_waits_and_hears_the_same_whatever_was_wrong() -> 
         assert await table._wiring.storage.kv.scan("tries/", tenant=":pages") == ()
 
 
-async def test_behind_a_proxy_one_who_guesses_does_not_make_others_wait() -> None:
+async def test_a_guesser_behind_a_proxy_does_not_make_others_wait() -> None:
     async with visiting(https=True) as ann:
         for _ in range(FREE):
             await ann.web.post("/login", data={"token": "rt_no"}, headers={"x-forwarded-for": "1.1.1.1, 203.0.113.7"})
@@ -210,7 +210,7 @@ async def test_behind_a_proxy_one_who_guesses_does_not_make_others_wait() -> Non
 
 
 @pytest.mark.slow
-async def test_a_thousand_guesses_are_answered_alike_and_few_of_them_are_looked_at() -> None:
+async def test_a_thousand_guesses_get_the_same_answer_and_few_of_them_are_checked() -> None:
     table = served_table()
     async with visiting(table=table) as ann:
         answers = [await ann.post("/login", token=f"rt_{number}") for number in range(1000)]
@@ -221,7 +221,7 @@ async def test_a_thousand_guesses_are_answered_alike_and_few_of_them_are_looked_
 
 
 @pytest.mark.parametrize("address", ["2001:db8::1", "2001:db8::2:3", "2001:db8:0:0:ffff::"])
-async def test_whoever_has_many_addresses_of_a_network_is_one(address: str) -> None:
+async def test_many_ipv6_addresses_of_one_network_count_as_one_guesser(address: str) -> None:
     tries = LoginThrottle(MemoryStorage().kv, SystemClock())
     for _ in range(FREE):
         assert await tries.take("2001:db8::9") == 0
@@ -230,7 +230,7 @@ async def test_whoever_has_many_addresses_of_a_network_is_one(address: str) -> N
     assert await tries.take("a-socket") == 0
 
 
-async def test_ipv4_addresses_written_as_ipv6_addresses_are_not_one_network() -> None:
+async def test_ipv4_addresses_written_as_ipv6_addresses_do_not_count_as_one_network() -> None:
     tries = LoginThrottle(MemoryStorage().kv, SystemClock())
     for _ in range(FREE):
         assert await tries.take("::ffff:192.0.2.9") == 0
@@ -240,7 +240,7 @@ async def test_ipv4_addresses_written_as_ipv6_addresses_are_not_one_network() ->
 
 @pytest.mark.parametrize("shown", ["", "0" * 64, "\u2603"])
 @pytest.mark.parametrize("path", ["/logout", "/start", "/sessions/x/stop", "/api/sessions/x/stop", "/api/chat/multi"])
-async def test_a_change_by_cookie_needs_what_only_our_pages_know(path: str, shown: str) -> None:
+async def test_a_change_with_a_cookie_needs_the_token_of_the_page(path: str, shown: str) -> None:
     async with visiting() as ann:
         await ann.log_in()
         assert (await ann.post(path, csrf=shown)).status_code == 403
@@ -249,7 +249,7 @@ async def test_a_change_by_cookie_needs_what_only_our_pages_know(path: str, show
         assert (await ann.get("/")).status_code == 200
 
 
-async def test_what_belongs_to_a_login_is_taken_in_a_field_or_a_header_and_belongs_to_no_other() -> None:
+async def test_the_token_of_a_login_is_accepted_in_a_field_or_a_header_and_only_for_that_login() -> None:
     async with visiting() as ann:
         await ann.log_in()
         before = ann.csrf
@@ -264,7 +264,7 @@ async def test_what_belongs_to_a_login_is_taken_in_a_field_or_a_header_and_belon
         assert answer.status_code == 403
 
 
-async def test_a_token_in_a_header_needs_nothing_more_and_goes_before_the_cookie() -> None:
+async def test_a_token_in_a_header_suffices_and_takes_precedence_over_the_cookie() -> None:
     async with visiting() as ann:
         await ann.log_in()
         answer = await ann.web.post("/sessions/x/stop", headers={"authorization": f"Bearer {ann.token}"})
@@ -274,7 +274,7 @@ async def test_a_token_in_a_header_needs_nothing_more_and_goes_before_the_cookie
 
 
 @pytest.mark.parametrize("origin", ["http://evil.test", "null", "http://localhost.evil.test", "http://127.0.0.1:1"])
-async def test_forms_of_other_origins_are_turned_away_at_the_login_too(origin: str) -> None:
+async def test_forms_of_other_origins_are_refused_at_the_login_too(origin: str) -> None:
     async with visiting() as ann:
         answer = await ann.web.post("/login", data={"token": ann.token}, headers={"origin": origin})
         assert answer.status_code == 403
@@ -283,7 +283,7 @@ async def test_forms_of_other_origins_are_turned_away_at_the_login_too(origin: s
 
 
 @pytest.mark.slow
-async def test_pages_are_neither_kept_nor_framed_and_load_nothing_from_elsewhere() -> None:
+async def test_pages_are_not_cached_or_framed_and_load_nothing_from_other_servers() -> None:
     async with visiting() as ann:
         pages = [await ann.get("/login"), await ann.log_in(token="wrong"), await ann.get("/nowhere")]
         await ann.log_in()
@@ -315,7 +315,7 @@ async def test_pages_are_neither_kept_nor_framed_and_load_nothing_from_elsewhere
         (ValueError("a secret"), 500, "Internal server error"),
     ],
 )
-async def test_what_broke_is_told_to_a_person_without_its_inside(error: Exception, status: int, told: str) -> None:
+async def test_a_browser_gets_an_error_page_without_internal_details(error: Exception, status: int, told: str) -> None:
     class Failing(MemoryStorage):
         async def list(self, wanted=None):
             raise error
@@ -329,7 +329,7 @@ async def test_what_broke_is_told_to_a_person_without_its_inside(error: Exceptio
         assert (await ann.get("/sessions", headers={"accept": "*/*"})).json()["error"].startswith(told)
 
 
-async def test_programs_are_told_failures_as_before() -> None:
+async def test_programs_get_errors_as_json() -> None:
     async with visiting() as ann:
         answer = await ann.get("/api/nowhere")
         assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHORIZED")
@@ -337,7 +337,7 @@ async def test_programs_are_told_failures_as_before() -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
-async def test_files_are_asked_for_again_and_sent_once() -> None:
+async def test_static_files_are_revalidated_and_sent_once() -> None:
     async with visiting() as ann:
         answer = await ann.get("/static/report.css")
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
@@ -426,7 +426,7 @@ async def test_a_form_says_who_debates_about_what_options_and_a_round_at_a_time(
 
 
 @pytest.mark.slow
-async def test_a_form_with_everybody_or_nobody_ticked_leaves_the_choice_to_the_table() -> None:
+async def test_a_form_with_all_or_no_agents_ticked_leaves_the_choice_to_the_table() -> None:
     table = served_table()
     async with visiting(table=table) as ann:
         await ann.log_in()
@@ -436,7 +436,7 @@ async def test_a_form_with_everybody_or_nobody_ticked_leaves_the_choice_to_the_t
         assert {len(one.agent_ids) for one in await table.for_tenant("ann").sessions()} == {3}
 
 
-async def test_a_form_of_a_table_where_nobody_can_debate_says_so() -> None:
+async def test_a_form_of_a_table_without_agents_says_so() -> None:
     async with visiting(table=rt.Roundtable(["missing"], storage="memory://")) as ann:
         await ann.log_in()
         answer = await ann.get("/start")
@@ -453,7 +453,7 @@ async def test_a_form_of_a_table_where_nobody_can_debate_says_so() -> None:
         ({"topic": "Tea?", "rounds": "2", "mode": "none"}, "none"),
     ],
 )
-async def test_what_does_not_fit_is_told_beside_what_was_filled_in(filled: dict[str, str], told: str) -> None:
+async def test_an_error_of_a_form_is_shown_with_the_filled_in_values(filled: dict[str, str], told: str) -> None:
     async with visiting() as ann:
         await ann.log_in()
         answer = await ann.post("/start", csrf=ann.csrf, **filled)
@@ -463,7 +463,7 @@ async def test_what_does_not_fit_is_told_beside_what_was_filled_in(filled: dict[
         assert filled["topic"] in answer.text
 
 
-async def test_who_may_only_read_is_offered_nothing_to_change() -> None:
+async def test_a_user_who_may_only_read_sees_no_actions() -> None:
     table = served_table()
     async with visiting("read", table=table) as ann:
         held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=1)
@@ -476,7 +476,7 @@ async def test_who_may_only_read_is_offered_nothing_to_change() -> None:
         assert (await ann.post(f"/sessions/{held.session_id}/stop", csrf=ann.csrf)).status_code == 403
 
 
-async def test_sessions_of_others_do_not_exist() -> None:
+async def test_sessions_of_other_users_are_not_found() -> None:
     table = served_table()
     async with visiting(table=table) as ann:
         theirs = await table.for_tenant("bob").debate("A secret question?", rounds=1)
@@ -493,7 +493,7 @@ async def test_sessions_of_others_do_not_exist() -> None:
 
 
 @pytest.mark.slow
-async def test_the_list_has_pages_and_words_are_found() -> None:
+async def test_the_list_of_sessions_has_pages_and_a_search() -> None:
     table = served_table()
     hers = table.for_tenant("ann")
     await hers.debate_many([f"Question {number}?" for number in range(27)], rounds=1)
@@ -514,7 +514,7 @@ async def test_the_list_has_pages_and_words_are_found() -> None:
         assert 'role="alert"' in (await ann.get(f"/sessions?q={'x' * 1001}")).text
 
 
-async def test_what_was_said_is_text_and_nothing_else() -> None:
+async def test_answers_are_shown_as_plain_text() -> None:
     said = "<script>alert(1)</script><img src=x onerror=alert(2)> [x](javascript:alert(3)) \u202egnol"
     table = served_table(agents=scripted_agents({"ada": said, "bo": said}))
     held = await table.for_tenant("ann").debate(f"{said}?", rounds=1)
@@ -548,7 +548,7 @@ async def test_a_team_is_shown_with_its_goal_and_without_votes() -> None:
             assert vote not in ann.page
 
 
-async def test_figures_are_for_who_runs_the_server() -> None:
+async def test_figures_are_only_for_administrators() -> None:
     async with visiting() as ann:
         await ann.log_in()
         assert "/admin" not in ann.page
@@ -573,7 +573,7 @@ async def test_figures_are_for_who_runs_the_server() -> None:
         assert (await root.get("/admin?period=1y")).status_code == 400
 
 
-async def test_what_agents_ask_for_is_shown() -> None:
+async def test_requests_of_agents_are_shown() -> None:
     asked = {"query": "Who <drinks>?", "reason": "It matters.", "priority": "required"}
     call = {"toolCalls": [{"name": "request_context", "args": asked}]}
     tea = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.6}
@@ -596,7 +596,7 @@ async def test_what_agents_ask_for_is_shown() -> None:
 
 
 @pytest.mark.parametrize("how", ["answered", "forced"])
-async def test_what_agents_ask_for_is_answered_in_a_form(how: str) -> None:
+async def test_requests_of_agents_are_answered_in_a_form(how: str) -> None:
     asked = {"query": "Who drinks?", "reason": "It matters.", "priority": "required"}
     call = {"toolCalls": [{"name": "request_context", "args": asked}]}
     agents = scripted_agents({"ada": [call, "Tea", "Tea"], "bo": "Tea"})
@@ -624,7 +624,7 @@ async def test_what_agents_ask_for_is_answered_in_a_form(how: str) -> None:
         )
 
 
-async def test_tools_are_shown_with_what_they_were_given_and_gave() -> None:
+async def test_tool_calls_are_shown_with_their_input_and_output() -> None:
     @rt.tool
     def weigh(item: str) -> str:
         """Weigh something."""
@@ -646,7 +646,7 @@ async def test_tools_are_shown_with_what_they_were_given_and_gave() -> None:
         assert "Missing: Bo" in ann.page
 
 
-async def test_no_page_is_forgotten_before_the_door() -> None:
+async def test_every_page_needs_a_login() -> None:
     routes = [route for router in routers() for route in router.routes]
     pages = [
         route for route in routes if route.path not in {"/login", "/favicon.ico", "/static/{name}", "/shared/{token}"}
@@ -669,7 +669,7 @@ async def heard(ann: Visitor, session_id: str, after: int = 0) -> list[dict[str,
     return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
 
 
-async def test_a_page_hears_news_without_what_it_gets_rendered() -> None:
+async def test_a_page_gets_events_without_the_content_that_the_server_renders() -> None:
     table = served_table(agents=scripted_agents({"ada": "Tea", "bo": [ValueError("gone")], "cy": "Tea"}))
     held = await table.for_tenant("ann").debate("Tea or coffee?", rounds=1)
     async with visiting(table=table) as ann:
@@ -694,7 +694,7 @@ async def test_a_page_hears_news_without_what_it_gets_rendered() -> None:
         assert f"id: {held.session_id}:" in again.text
 
 
-async def test_a_page_hears_of_a_team_of_tools_and_of_what_broke() -> None:
+async def test_a_page_gets_events_of_teams_tools_and_errors() -> None:
     plan = {"goal": "Name the capital.", "strategy": "Ask.", "successCriteria": []}
     says = {"initiator": plan, "scout": "It is Paris.", "summarizer": "Paris."}
     table = served_table(agents=[ScriptedModel(says)])
@@ -778,7 +778,7 @@ class Wavering:
 
 
 @pytest.mark.parametrize("kind", ["text/html", "*/*"])
-async def test_a_storage_that_fails_at_the_door_is_a_503_and_recovers(kind: str) -> None:
+async def test_a_storage_that_fails_at_the_login_is_a_503_and_recovers(kind: str) -> None:
     door = Wavering()
     async with visiting(auth=door) as ann:
         assert (await ann.get("/sessions", headers={"accept": kind})).status_code == 200
@@ -791,7 +791,7 @@ async def test_a_storage_that_fails_at_the_door_is_a_503_and_recovers(kind: str)
         assert (await ann.get("/sessions", headers={"accept": kind})).status_code == 200
 
 
-async def test_a_stream_ends_when_nobody_knows_whether_its_listener_may_stay() -> None:
+async def test_a_stream_ends_if_the_rights_of_its_listener_cannot_be_checked() -> None:
     door = Wavering()
     table = served_table(agents=scripted_agents({"ada": Delay(60, "Tea"), "bo": "Tea"}))
     async with visiting(table=table, auth=door, check_s=0.01) as ann:

@@ -62,7 +62,7 @@ async def link_of(ann: Visitor, session_id: str) -> str:
     return found[1]
 
 
-async def test_a_link_of_a_server_behind_https_is_one_of_https() -> None:
+async def test_a_link_of_a_server_behind_https_starts_with_https() -> None:
     table = talkers()
     session_id = (await table.debate("Tea or coffee?", rounds=1)).session_id
     async with visiting(table=table, auth=LocalUser(), https=True) as somebody:
@@ -84,7 +84,7 @@ async def test_a_session_with_any_id_is_shown_again_after_an_action(session_id: 
         assert (answer.status_code, answer.headers["location"]) == (303, path)
 
 
-async def test_a_link_shows_one_session_to_somebody_without_a_login_until_it_is_revoked() -> None:
+async def test_a_link_shows_one_session_without_a_login_until_it_is_revoked() -> None:
     table = talkers()
     async with visiting(table=table) as ann:
         await ann.log_in()
@@ -114,7 +114,7 @@ async def test_a_link_shows_one_session_to_somebody_without_a_login_until_it_is_
         assert (gone.status_code, "this link is not valid" in gone.text) == (404, True)
 
 
-async def test_a_link_that_the_list_of_its_session_lacks_shows_nothing() -> None:
+async def test_a_link_that_is_missing_in_the_list_of_its_session_shows_nothing() -> None:
     values = MemoryStorage().kv
     shares = Shares(values, ManualClock())
     token, other = await shares.create("ann", "one"), await shares.create("ann", "two")
@@ -146,7 +146,7 @@ async def test_a_link_to_a_deleted_session_shows_nothing_and_only_its_owner_can_
             assert (action, answer.status_code) == (action, 404)
 
 
-async def test_who_may_only_read_cannot_share_or_go_on() -> None:
+async def test_a_user_who_may_only_read_cannot_share_or_continue() -> None:
     table = talkers()
     async with visiting("read", table=table) as ann:
         await ann.log_in()
@@ -283,7 +283,7 @@ async def test_a_shared_page_shows_neither_the_words_of_providers_nor_the_cost()
                 assert words not in shared, words
 
 
-async def test_an_address_may_open_so_many_shared_pages_a_minute() -> None:
+async def test_an_address_can_open_a_limited_number_of_shared_pages_a_minute() -> None:
     clock = ManualClock()
     table = talkers()
     async with visiting(table=table, clock=clock, https=True) as ann:
@@ -302,7 +302,7 @@ async def test_an_address_may_open_so_many_shared_pages_a_minute() -> None:
         assert other.status_code == 404
 
 
-async def test_pages_of_sessions_are_rendered_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_of_sessions_are_rendered_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[str] = []
 
     def watched(result: DebateResult) -> ReportView:

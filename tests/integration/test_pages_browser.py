@@ -291,7 +291,7 @@ def test_agents_are_chosen_and_answered_with_or_without_a_script(browser: Browse
         context.close()
 
 
-def test_a_page_that_was_cut_off_goes_on_where_it_was(browser: Browser) -> None:
+def test_a_disconnected_page_continues_where_it_stopped(browser: Browser) -> None:
     with site(served_table(agents=talkers(piece_s=0.1))) as here:
         context = browser.new_context()
         page = here.page(context)
@@ -304,7 +304,7 @@ def test_a_page_that_was_cut_off_goes_on_where_it_was(browser: Browser) -> None:
         context.close()
 
 
-def test_a_page_that_nobody_looks_at_lets_go_and_catches_up(browser: Browser) -> None:
+def test_a_hidden_page_disconnects_and_catches_up_later(browser: Browser) -> None:
     hide = """hidden => {
         Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
         document.dispatchEvent(new Event("visibilitychange"));
@@ -327,7 +327,7 @@ def test_a_page_that_nobody_looks_at_lets_go_and_catches_up(browser: Browser) ->
         context.close()
 
 
-def test_whoever_is_logged_out_elsewhere_sees_nothing_more(browser: Browser) -> None:
+def test_a_user_who_is_logged_out_elsewhere_sees_nothing_more(browser: Browser) -> None:
     with site(served_table(agents=talkers(piece_s=0.2, rounds=6)), check_s=0.1) as here:
         context = browser.new_context()
         page = here.page(context)
@@ -345,7 +345,7 @@ def test_whoever_is_logged_out_elsewhere_sees_nothing_more(browser: Browser) -> 
         context.close()
 
 
-def test_a_team_is_followed_with_its_tools(browser: Browser) -> None:
+def test_a_page_follows_a_team_and_its_tools(browser: Browser) -> None:
     plan = {"goal": "Find the capital.", "strategy": "Look it up.", "successCriteria": ["A name"]}
     call = {"toolCalls": [{"name": "look_up", "args": {"country": "France"}}]}
     says = {"initiator": plan, "scout": [call, "It is Paris.", "Still Paris."], "summarizer": "Paris, says the map."}
@@ -371,7 +371,7 @@ def test_a_team_is_followed_with_its_tools(browser: Browser) -> None:
         context.close()
 
 
-def test_nothing_acts_whatever_agents_wrote(browser: Browser) -> None:
+def test_text_of_agents_never_becomes_active_on_a_page(browser: Browser) -> None:
     said = f"{HOSTILE} \u202egnol \u2066x"
     says = {"ada": [said, said], "bo": [said, said]}
     table = served_table(agents=typing_agents(says, chunks=6, piece_s=0.1))
@@ -408,7 +408,7 @@ def test_nothing_acts_whatever_agents_wrote(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
-def test_every_page_fits_the_screen_and_everybody_can_read_it(browser: Browser, width: int, scheme: str) -> None:
+def test_every_page_fits_the_screen_and_is_accessible(browser: Browser, width: int, scheme: str) -> None:
     table = served_table(agents=talkers(piece_s=0.5, rounds=8))
     with site(table) as here:
         held = here.held("Tea or coffee?", rounds=1)
@@ -443,7 +443,7 @@ def check_readable(page: Page, width: int, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
 
 
-def test_no_page_can_be_framed_and_paper_shows_what_was_said(browser: Browser) -> None:
+def test_no_page_can_be_framed_and_a_printed_page_shows_the_answers(browser: Browser) -> None:
     with site() as here:
         held = here.held("Tea or coffee?", rounds=1)
         context = browser.new_context()
@@ -503,7 +503,7 @@ def test_sharing_takes_one_click_and_stopping_two(browser: Browser) -> None:
 
 
 @pytest.mark.local_model
-def test_the_embedded_model_is_seen_writing(browser: Browser) -> None:
+def test_the_page_shows_the_embedded_model_writing(browser: Browser) -> None:
     with loaded(), site(served_table(agents=("local", "local"))) as here:
         context = browser.new_context()
         page = here.page(context)

@@ -64,7 +64,7 @@ async def working(folder: Path) -> AsyncIterator[Fleet]:
 
 
 @pytest.mark.anyio
-async def test_a_server_without_jobs_loads_and_creates_nothing_of_fleets(tmp_path: Path) -> None:
+async def test_a_server_without_jobs_loads_no_code_of_fleets_and_creates_no_queue(tmp_path: Path) -> None:
     table = fleet_table(tmp_path)
     async with visiting("admin", table=table) as root:
         await root.log_in()
@@ -128,7 +128,7 @@ async def test_only_the_operator_sees_fleets(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_where_the_extra_is_missing_the_page_names_it_and_metrics_go_on(
+async def test_without_the_extra_the_page_names_it_and_metrics_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Fleet(fleet_table(tmp_path)) as fleet:
@@ -148,7 +148,7 @@ async def test_where_the_extra_is_missing_the_page_names_it_and_metrics_go_on(
 
 @pytest.mark.anyio
 @pytest.mark.slow
-async def test_a_job_that_is_done_is_read_again_only_when_it_changes(
+async def test_a_completed_job_is_read_again_only_when_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Fleet(fleet_table(tmp_path)) as fleet:
@@ -172,7 +172,7 @@ async def test_a_job_that_is_done_is_read_again_only_when_it_changes(
 
 
 @pytest.mark.anyio
-async def test_a_job_that_was_queued_again_and_made_no_call_is_read_again(tmp_path: Path) -> None:
+async def test_a_requeued_job_without_new_calls_is_read_again(tmp_path: Path) -> None:
     async with Fleet(fleet_table(tmp_path)) as fleet:
         await fleet.submit("night", ["Tea?"])
         await fleet.cancel("night")
@@ -188,7 +188,7 @@ async def test_a_job_that_was_queued_again_and_made_no_call_is_read_again(tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_metrics_do_not_wait_for_a_slow_database_and_say_how_old_they_are(
+async def test_metrics_do_not_wait_for_a_slow_database_and_state_their_age(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("roundtable.server.routes.metrics._FLEETS_S", 0.2)
@@ -270,7 +270,7 @@ async def test_an_overview_that_is_cancelled_closes_its_connections(
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
-def test_everybody_can_read_the_page(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
+def test_the_page_is_accessible(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
     with site(fleet_table(tmp_path)) as here, here.portal.wrap_async_context_manager(working(tmp_path)):
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page = here.page(context)

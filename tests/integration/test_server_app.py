@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyn
 """The web server knows no other."""
 
 
-async def test_health_needs_nobody_to_be_known() -> None:
+async def test_the_health_check_needs_no_token() -> None:
     table = served_table()
     async with client_of(table, token="wrong") as web:
         answer = await web.get("/health")
@@ -38,14 +38,14 @@ async def test_everything_else_needs_a_token(path: str) -> None:
 
 
 @pytest.mark.slow
-async def test_a_token_gets_in() -> None:
+async def test_a_valid_token_is_accepted() -> None:
     table = served_table()
     token = await token_for(table, "ann")
     async with client_of(table, token=token) as web:
         assert (await web.get("/api/openapi.json")).json()["info"]["title"] == "AI Roundtable"
 
 
-async def test_what_does_not_exist_is_told_in_the_same_format() -> None:
+async def test_an_unknown_path_has_an_error_in_the_same_format() -> None:
     async with client_of(auth=LocalUser()) as web:
         answer = await web.get("/api/nowhere")
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
@@ -54,7 +54,7 @@ async def test_what_does_not_exist_is_told_in_the_same_format() -> None:
         assert answer.headers["allow"] == "GET, HEAD"
 
 
-async def test_a_foreign_host_and_origin_are_turned_away() -> None:
+async def test_a_foreign_host_and_origin_are_refused() -> None:
     async with client_of() as web:
         answer = await web.get("/health", headers={"host": "evil.test"})
         assert (answer.status_code, answer.json()["code"]) == (421, "MISDIRECTED_REQUEST")
@@ -84,19 +84,19 @@ async def test_a_page_of_an_admitted_origin_may_call_with_a_token_and_no_other()
 
 
 @pytest.mark.parametrize("origin", ["*", "null", "app.example.org", "https://*.example.org", "https://a.example/x", ""])
-async def test_what_is_no_origin_is_refused_at_the_start_not_at_each_request(origin: str) -> None:
+async def test_an_invalid_origin_is_refused_at_the_start_and_not_at_each_request(origin: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(repr(origin))) as refused:
         create_app(served_table(), auth=LocalUser(), origins=[origin])
     assert "List each origin separately" in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize("host", ["*", "debates.example.org:8000", "https://debates.example.org", ""])
-async def test_what_is_no_name_of_a_host_is_refused_at_the_start(host: str) -> None:
+async def test_an_invalid_host_name_is_refused_at_the_start(host: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(repr(host))):
         create_app(served_table(), auth=LocalUser(), hosts=[host])
 
 
-async def test_preflight_and_request_take_an_origin_in_the_same_spelling() -> None:
+async def test_preflight_and_request_accept_an_origin_in_the_same_spelling() -> None:
     asked = {"access-control-request-method": "POST"}
     async with client_of(origins=["https://App.example.org:443/"]) as web:
         for page, status in (("https://app.example.org", 200), ("https://app.example.org.evil.test", 403)):
@@ -105,7 +105,7 @@ async def test_preflight_and_request_take_an_origin_in_the_same_spelling() -> No
             assert (await web.get("/health", headers={"origin": page})).status_code == status
 
 
-async def test_a_profile_with_a_tool_that_nobody_has_is_refused_at_the_start() -> None:
+async def test_a_profile_with_an_unknown_tool_is_refused_at_the_start() -> None:
     profiles = [AgentProfile("clerk", tools=["fact_check"]), AgentProfile("steward", tools=["getSFDCData"])]
     with pytest.raises(ConfigurationError, match="profile 'steward': unknown tool 'getSFDCData'") as refused:
         create_app(served_table(profiles=profiles), auth=LocalUser())

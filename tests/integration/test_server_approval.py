@@ -129,7 +129,7 @@ async def test_other_users_see_and_decide_nothing() -> None:
     assert shop.orders == []
 
 
-async def test_the_page_asks_nobody_who_may_only_read() -> None:
+async def test_the_page_does_not_ask_users_who_may_only_read() -> None:
     shop = Shop()
     table = table_of(shop)
     async with visiting("read", table=table) as ann, table.for_tenant("ann") as hers:
@@ -288,7 +288,7 @@ async def test_a_damaged_question_hides_no_other(caplog: pytest.LogCaptureFixtur
     assert "damaged" in caplog.text
 
 
-async def test_the_question_of_a_process_that_died_is_gone_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_question_of_a_dead_process_is_removed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("roundtable.server.approvals._KEPT_S", 0.5)
     monkeypatch.setattr("roundtable.server.approvals._RENEW_S", 0.1)
     kv = MemoryStorage().kv
@@ -311,7 +311,7 @@ async def test_the_question_of_a_process_that_died_is_gone_soon(monkeypatch: pyt
     assert answers == [True]
 
 
-async def test_a_session_that_began_with_approval_does_not_go_on_without_it() -> None:
+async def test_a_session_that_started_with_approval_does_not_continue_without_it() -> None:
     shop, storage = Shop(), MemoryStorage()
     async with table_of(shop, storage=storage, approve_tools=lambda _: False) as table:
         handle = await table.start("Shall we order?", rounds=2, step=True)

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyn
 
 
 @pytest.mark.parametrize(("deep", "status"), [(62, 202), (63, 400), (198, 400)])
-async def test_what_is_accepted_is_never_too_deep_to_be_kept(deep: int, status: int) -> None:
+async def test_accepted_metadata_is_never_too_deep_to_be_stored(deep: int, status: int) -> None:
     nested = '{"a":' * deep + "1" + "}" * deep
     async with client_of(served_table()) as web:
         answer = await web.post(
@@ -38,7 +38,7 @@ async def test_what_is_accepted_is_never_too_deep_to_be_kept(deep: int, status: 
 
 
 @pytest.mark.slow
-async def test_whoever_has_as_many_running_as_they_may_comes_back_to_theirs_at_any_process(tmp_path: Path) -> None:
+async def test_a_user_at_the_limit_can_rejoin_their_own_debates_at_any_process(tmp_path: Path) -> None:
     slow = {"data-steward": Delay(1.0, "I found 150.")}
     place, limits = tmp_path / "team.db", Limits(concurrent=1)
     async with (
@@ -57,7 +57,7 @@ async def test_whoever_has_as_many_running_as_they_may_comes_back_to_theirs_at_a
         assert '"type":"conversation_complete"' in back.text
 
 
-async def test_what_is_too_much_at_once_is_too_much_in_two_steps() -> None:
+async def test_a_call_limit_also_holds_for_an_extension_or_a_fork() -> None:
     everybody = scripted_agents(dict.fromkeys("abcdef", "Tea"))
     async with client_of(served_table(agents=everybody), most_calls=8) as web:
 
@@ -86,7 +86,7 @@ async def test_what_is_too_much_at_once_is_too_much_in_two_steps() -> None:
         (("read", "write"), "/api/debates", 202, True),
     ],
 )
-async def test_a_body_with_files_is_read_only_from_who_may_send_it(
+async def test_a_body_with_files_is_read_only_from_users_who_may_send_it(
     scopes: tuple[str, ...], path: str, status: int, is_read: bool
 ) -> None:
     table = served_table()

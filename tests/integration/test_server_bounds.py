@@ -66,7 +66,7 @@ async def cut_short(web: httpx.AsyncClient, place: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/chat/multi", "/api/conversations"])
-async def test_a_team_takes_no_more_calls_than_are_allowed(path: str) -> None:
+async def test_a_team_makes_no_more_calls_than_allowed(path: str) -> None:
     table = team_table()
     async with client_of(table, most_calls=12) as web:
         fits = await web.post(path, json=ASKED)
@@ -78,7 +78,7 @@ async def test_a_team_takes_no_more_calls_than_are_allowed(path: str) -> None:
         assert await rounds_left(web) == left
 
 
-async def test_going_on_takes_no_more_calls_than_are_allowed() -> None:
+async def test_continuing_a_debate_makes_no_more_calls_than_allowed() -> None:
     table = team_table(**{"*": Delay(0.05, "Done.")})  # so that no round is held before the time is over
     own = table.for_tenant("default")
     long = await own.converse(agents=["clerk"], messages="Whom to call?", rounds=4, timeout_s=0.001)
@@ -93,7 +93,7 @@ async def test_going_on_takes_no_more_calls_than_are_allowed() -> None:
 
 
 @pytest.mark.slow
-async def test_a_repeat_with_the_key_does_not_count_the_calls_of_the_first_request_again() -> None:
+async def test_repeating_a_request_with_its_key_does_not_count_its_calls_again() -> None:
     table = served_table(agents=scripted_agents({"ada": late(0.3, "Tea"), "bo": "Tea"}))
     free = Limits(conversations_per_hour=None, concurrent=None, rounds_per_day=None)
     async with client_of(table, limits=free, most_calls=6) as web:
@@ -112,7 +112,7 @@ async def test_a_repeat_with_the_key_does_not_count_the_calls_of_the_first_reque
 
 
 @pytest.mark.parametrize(("fewer", "status"), [(0, 202), (1, 400)])
-async def test_a_fork_takes_no_more_calls_than_are_allowed_the_first_answers_included(fewer: int, status: int) -> None:
+async def test_a_fork_makes_no_more_calls_than_allowed_including_the_first_answers(fewer: int, status: int) -> None:
     table = served_table()
     debate = await table.for_tenant("default").debate("Tea?", rounds=2, baseline=True)
     async with client_of(table, most_calls=debate.usage.calls - fewer) as web:
@@ -121,7 +121,7 @@ async def test_a_fork_takes_no_more_calls_than_are_allowed_the_first_answers_inc
 
 
 @pytest.mark.slow
-async def test_a_conversation_has_its_seconds_whenever_it_goes_on() -> None:
+async def test_a_conversation_gets_its_seconds_each_time_it_continues() -> None:
     table = team_table(clerk=Delay(60, "late"))
     own = table.for_tenant("default")
     begun = await own.converse(agents=["clerk"], messages="Whom to call?", rounds=1, timeout_s=0.2)
@@ -142,7 +142,7 @@ async def test_a_conversation_has_its_seconds_whenever_it_goes_on() -> None:
         assert (left_out.status_code, left_out.json()["exit"]["reason"]) == (200, "deadline"), left_out.text
 
 
-async def test_rounds_that_were_asked_for_are_counted_once() -> None:
+async def test_requested_rounds_are_counted_once() -> None:
     async with client_of(served_table()) as web:
         begun = await web.post("/api/debates?wait=30", json={"topic": "Tea?", "rounds": 3, "step": True})
         place = f"/api/sessions/{begun.json()['sessionId']}"
@@ -155,7 +155,7 @@ async def test_rounds_that_were_asked_for_are_counted_once() -> None:
         assert (len(more.json()["rounds"]), await rounds_left(web)) == (5, 95)
 
 
-async def test_rounds_of_a_session_from_elsewhere_are_counted_as_they_may_be_held() -> None:
+async def test_rounds_of_a_session_started_elsewhere_are_counted_when_they_are_run() -> None:
     table = served_table()
     own = table.for_tenant("default")
     async with own:
@@ -169,7 +169,7 @@ async def test_rounds_of_a_session_from_elsewhere_are_counted_as_they_may_be_hel
 
 
 @pytest.mark.slow
-async def test_calls_that_are_made_once_more_because_of_the_caller_count_as_a_round() -> None:
+async def test_calls_that_a_caller_makes_repeat_count_as_a_round() -> None:
     slow = served_table(agents=scripted_agents({"ada": late(60, "Tea"), "bo": "Tea"}))
     async with client_of(slow) as web:
         place = (await web.post("/api/debates", json={"topic": "Tea?"})).headers["location"]
@@ -190,7 +190,7 @@ async def test_calls_that_are_made_once_more_because_of_the_caller_count_as_a_ro
 
 
 @pytest.mark.slow
-async def test_a_debate_that_failed_is_counted_when_it_is_tried_again_and_one_whose_server_ended_is_not() -> None:
+async def test_retrying_a_failed_debate_is_counted_and_resuming_one_after_a_server_restart_is_not() -> None:
     table = served_table(agents=scripted_agents({"ada": [AgentError("no")], "bo": [AgentError("no")]}))
     async with client_of(table) as web:
         failed = await web.post("/api/debates", json={"topic": "Tea?"})
@@ -208,7 +208,7 @@ async def test_a_debate_that_failed_is_counted_when_it_is_tried_again_and_one_wh
         assert await rounds_left(web) == 97
 
 
-async def test_who_may_ask_for_no_more_rounds_goes_on_with_those_they_asked_for() -> None:
+async def test_a_user_without_remaining_rounds_can_finish_the_requested_rounds() -> None:
     limits = Limits(rounds_per_day=3)
     table = served_table()
     async with client_of(table, limits=limits) as web:

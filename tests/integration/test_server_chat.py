@@ -90,7 +90,7 @@ async def told(web: httpx.AsyncClient, **changes: Any) -> list[dict[str, Any]]:
     return parsed(answer.text)
 
 
-async def test_the_example_of_the_seed_is_told_event_by_event() -> None:
+async def test_the_example_of_the_seed_is_streamed_event_by_event() -> None:
     call = {"toolCalls": [{"name": "getSFDCData", "args": QUERY, "id": "tool_1"}]}
     says = {"data-steward": [call, "I found 150. 45 fit.", "Nothing new."]}
     async with asking(team_table(**says)) as web:
@@ -130,7 +130,7 @@ async def test_the_example_of_the_seed_is_told_event_by_event() -> None:
     assert 0 <= end["executionTime"] < 60
 
 
-async def test_an_agent_that_fails_is_told_with_what_follows() -> None:
+async def test_the_event_of_a_failed_agent_says_what_happens_next() -> None:
     profiles = [AgentProfile("data-steward", on_error="retry"), AgentProfile("prospect-finder")]
     async with asking(team_table(profiles=profiles, **{"data-steward": DEAD})) as web:
         events = await told(web, rounds=1)
@@ -141,7 +141,7 @@ async def test_an_agent_that_fails_is_told_with_what_follows() -> None:
 
 
 @pytest.mark.parametrize("everybody", [False, True])
-async def test_what_ends_a_conversation_is_its_last_event(everybody: bool) -> None:
+async def test_the_reason_for_the_end_of_a_conversation_is_its_last_event(everybody: bool) -> None:
     profiles = [
         AgentProfile("data-steward", on_error="skip" if everybody else "abort"),
         AgentProfile("prospect-finder"),
@@ -163,7 +163,7 @@ async def test_a_conversation_that_takes_too_long_says_so_in_its_stream() -> Non
     ("how", "code", "recoverable"),
     [("pause", "CONVERSATION_PAUSED", True), ("stop", "CONVERSATION_STOPPED", False)],
 )
-async def test_a_conversation_that_somebody_ends_ends_its_stream(how: str, code: str, recoverable: bool) -> None:
+async def test_stopping_a_conversation_ends_its_stream(how: str, code: str, recoverable: bool) -> None:
     table = team_table(**{"data-steward": Delay(5, "late")})
     async with asking(table) as web, web.stream("POST", PATH, json=ASKED) as answer:
         text = ""
@@ -202,7 +202,7 @@ UNFIT: tuple[tuple[dict[str, Any], int, str, str], ...] = (
 )
 
 
-async def test_what_does_not_fit_is_refused_with_its_field_and_counts_for_nothing() -> None:
+async def test_an_invalid_request_is_refused_with_its_field_and_is_not_counted() -> None:
     table = team_table()
     async with asking(table, limits=Limits(conversations_per_hour=1)) as web:
         for changes, status, code, field in UNFIT:
@@ -224,13 +224,13 @@ async def test_what_does_not_fit_is_refused_with_its_field_and_counts_for_nothin
         ({"messages": [{"role": "user", "content": "Hi", "name": "ann"}]}, "unknown field"),
     ],
 )
-async def test_what_does_not_fit_is_told_in_words_of_json(changes: dict[str, Any], message: str) -> None:
+async def test_an_invalid_request_is_described_in_terms_of_json(changes: dict[str, Any], message: str) -> None:
     async with asking(team_table()) as web:
         refused = (await web.post(PATH, json={**ASKED, **changes})).json()
     assert refused["details"]["message"] == message
 
 
-async def test_messages_may_say_what_the_seed_lets_them_say() -> None:
+async def test_messages_may_have_every_field_of_the_seed() -> None:
     call = {"id": "1", "name": "getSFDCData", "args": QUERY}
     messages = [
         {"role": "system", "content": "Be brief."},
@@ -241,7 +241,7 @@ async def test_messages_may_say_what_the_seed_lets_them_say() -> None:
         assert (await told(web, messages=messages, rounds=1))[-1]["type"] == "conversation_complete"
 
 
-async def test_beyond_a_limit_there_is_a_429_with_what_to_wait_for() -> None:
+async def test_a_request_beyond_a_limit_is_a_429_with_the_time_to_wait() -> None:
     async with asking(limits=Limits(conversations_per_hour=1)) as web:
         assert (await web.post(PATH, json={**ASKED, "rounds": 1})).status_code == 200
         answer = await web.post(PATH, json=ASKED)
@@ -250,7 +250,7 @@ async def test_beyond_a_limit_there_is_a_429_with_what_to_wait_for() -> None:
         assert "ratelimit" in answer.headers
 
 
-async def test_only_who_may_write_may_ask() -> None:
+async def test_only_users_with_write_access_can_start_a_conversation() -> None:
     table = team_table()
     token = await token_for(table, "ann", "read")
     async with asking(table, token=token) as web:
@@ -258,7 +258,7 @@ async def test_only_who_may_write_may_ask() -> None:
         assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
 
 
-async def test_a_conversation_goes_on_without_its_client_and_is_found_again_by_the_id_of_an_event() -> None:
+async def test_a_conversation_continues_without_its_client_and_is_found_by_an_event_id() -> None:
     async with asking(team_table(**{"prospect-finder": Delay(0.2, "Ranked.")})) as web:
         got: list[str] = []
         async with web.stream("POST", f"{PATH}?ids=1", json={**ASKED, "rounds": 1}) as answer:
@@ -282,13 +282,13 @@ async def test_a_conversation_goes_on_without_its_client_and_is_found_again_by_t
 @pytest.mark.parametrize(
     ("given", "status", "code"), [("7", 409, "UNKNOWN_EVENT_ID"), ("none:3", 404, "SESSION_ERROR")]
 )
-async def test_an_id_of_nothing_begins_nothing(given: str, status: int, code: str) -> None:
+async def test_an_unknown_event_id_starts_nothing(given: str, status: int, code: str) -> None:
     async with asking() as web:
         answer = await web.post(PATH, json=ASKED, headers={"last-event-id": given})
         assert (answer.status_code, answer.json()["code"]) == (status, code)
 
 
-async def test_a_debate_is_no_conversation() -> None:
+async def test_a_debate_is_not_a_conversation() -> None:
     table = served_table()
     async with client_of(table) as web:
         result = await table.debate("Tea or coffee?", rounds=1)
@@ -296,7 +296,7 @@ async def test_a_debate_is_no_conversation() -> None:
         assert answer.status_code == 404
 
 
-async def test_what_the_server_left_is_gone_on_with_when_the_client_comes_back(tmp_path: Any) -> None:
+async def test_an_interrupted_conversation_continues_when_the_client_returns(tmp_path: Any) -> None:
     place = f"sqlite:///{tmp_path / 'team.db'}"
     async with (
         asking(team_table(place, **{"prospect-finder": Delay(30, "late")})) as web,
@@ -315,7 +315,7 @@ async def test_what_the_server_left_is_gone_on_with_when_the_client_comes_back(t
         assert [event["data"]["agent"] for event in rest if event["type"] == "agent_complete"] == ["prospect-finder"]
 
 
-async def test_of_several_who_come_back_at_once_one_goes_on_and_all_hear_it(tmp_path: Any) -> None:
+async def test_if_several_clients_return_at_once_one_run_continues_and_all_receive_it(tmp_path: Any) -> None:
     place = f"sqlite:///{tmp_path / 'team.db'}"
     asked = {**ASKED, "rounds": 1}
     async with (
@@ -349,7 +349,7 @@ async def test_of_several_who_come_back_at_once_one_goes_on_and_all_hear_it(tmp_
         (None, None),
     ],
 )
-def test_a_result_of_a_tool_is_what_the_tool_gave(anyio_backend: str, given: Any, bare: Any) -> None:
+def test_the_event_of_a_tool_has_the_result_of_the_tool(anyio_backend: str, given: Any, bare: Any) -> None:
     event = AgentToolResult(
         session_id="s", timestamp=utc_now(), agent="ada", round=1, step=1, tool_call_id="1", result=given
     )
@@ -358,7 +358,7 @@ def test_a_result_of_a_tool_is_what_the_tool_gave(anyio_backend: str, given: Any
     assert told["data"]["result"] == bare
 
 
-def test_words_of_a_storage_stay_here(anyio_backend: str) -> None:
+def test_messages_of_a_storage_are_not_sent_to_clients(anyio_backend: str) -> None:
     error = StorageError("cannot write /home/ann/x.db")
     info = ErrorInfo.model_validate(error.to_dict())
     told = team_chat_event(

@@ -41,7 +41,7 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 @pytest.mark.slow
-def test_every_operation_says_what_it_takes_gives_and_refuses() -> None:
+def test_every_operation_documents_its_parameters_results_and_errors() -> None:
     names = [one["operationId"] for _, _, one in operations()]
     assert len(set(names)) == len(names)
     for path, method, one in operations():
@@ -57,13 +57,13 @@ def test_every_operation_says_what_it_takes_gives_and_refuses() -> None:
 
 
 @pytest.mark.slow
-def test_everything_that_is_pointed_to_is_there_and_nothing_else() -> None:
+def test_every_reference_has_its_component_and_no_component_is_unused() -> None:
     pointed = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document())))
     assert pointed == document()["components"]["schemas"].keys()
 
 
 @pytest.mark.slow
-def test_schemas_are_schemas_and_examples_fit_them() -> None:
+def test_schemas_are_valid_and_examples_match_them() -> None:
     defs = {"components": document()["components"]}
     for name, schema in document()["components"]["schemas"].items():
         jsonschema.Draft202012Validator.check_schema(schema)

@@ -84,7 +84,7 @@ def heard(url: str, last: str, stop_at: int) -> list[tuple[str, dict[str, Any]]]
     return [(lines[0][4:] if len(lines) > 1 else "", json.loads(lines[-1][6:])) for lines in blocks]
 
 
-def test_a_conversation_outlives_its_server(tmp_path: Path) -> None:
+def test_a_conversation_survives_the_end_of_its_server(tmp_path: Path) -> None:
     cuts, database = random.Random(7), tmp_path / "team.db"
     told: list[tuple[str, dict[str, Any]]] = []
     called_before: list[list[str]] = []
@@ -121,7 +121,7 @@ def test_a_conversation_outlives_its_server(tmp_path: Path) -> None:
         assert not set(again) & set(before[:-1]), (before, again)
 
 
-def test_a_server_that_is_asked_to_end_takes_its_leave_and_the_next_one_goes_on(tmp_path: Path) -> None:
+def test_a_server_that_is_asked_to_end_says_so_and_the_next_one_continues(tmp_path: Path) -> None:
     database = tmp_path / "team.db"
     with LoopbackServer(answer) as provider:
         with server(database, provider.url) as (process, url):
@@ -137,7 +137,7 @@ def test_a_server_that_is_asked_to_end_takes_its_leave_and_the_next_one_goes_on(
 
 
 @pytest.mark.postgres
-def test_a_conversation_is_followed_at_one_server_and_outlives_the_other(postgres_url: str) -> None:
+def test_a_conversation_followed_at_one_server_survives_the_end_of_the_other(postgres_url: str) -> None:
     with (
         LoopbackServer(answer) as provider,
         server(postgres_url, provider.url) as (process, first),

@@ -56,7 +56,7 @@ async def test_a_caller_who_waits_gets_the_result_as_the_command_gives_it() -> N
         assert (answer.text, result.config.metadata) == (kept.to_json(), {"ticket": 7})
 
 
-async def test_a_caller_who_waits_too_short_is_told_where_it_goes_on() -> None:
+async def test_a_caller_whose_wait_is_too_short_is_told_where_the_debate_continues() -> None:
     slow = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
     async with client_of(slow) as web:
         answer = await web.post("/api/debates?wait=0.05", json=ASKED)
@@ -65,7 +65,7 @@ async def test_a_caller_who_waits_too_short_is_told_where_it_goes_on() -> None:
 
 
 @pytest.mark.parametrize("forks", [False, True])
-async def test_a_stream_that_broke_off_goes_on_with_the_same_request_and_begins_nothing(forks: bool) -> None:
+async def test_a_broken_stream_continues_with_the_same_request_and_starts_nothing(forks: bool) -> None:
     limits = Limits(conversations_per_hour=1 + forks, concurrent=None, rounds_per_day=None)
     async with client_of(limits=limits) as web:
         path, asked = "/api/debates", ASKED
@@ -111,7 +111,7 @@ async def test_events_are_streamed_with_ids_by_opt_in() -> None:
         ({"topic": "Tea?", "metadata": {"a": "x" * 20_000}}, "metadata", "VALIDATION_ERROR"),
     ],
 )
-async def test_what_does_not_fit_is_refused_and_counts_for_nothing(asked: Any, field: str | None, code: str) -> None:
+async def test_an_invalid_request_is_refused_and_is_not_counted(asked: Any, field: str | None, code: str) -> None:
     async with client_of() as web:
         answer = await web.post("/api/debates", json=asked)
         told = answer.json()
@@ -121,14 +121,14 @@ async def test_what_does_not_fit_is_refused_and_counts_for_nothing(asked: Any, f
 
 
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded"])
-async def test_a_body_has_to_say_that_it_is_json(content_type: str | None) -> None:
+async def test_a_body_must_have_the_content_type_json(content_type: str | None) -> None:
     async with client_of() as web:
         headers = {} if content_type is None else {"content-type": content_type}
         answer = await web.post("/api/debates", content=json.dumps(ASKED), headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-async def test_a_body_has_a_largest_size_and_has_to_be_json() -> None:
+async def test_a_body_has_a_maximum_size_and_must_be_json() -> None:
     async with client_of() as web:
         headers = {"content-type": "application/json"}
         answer = await web.post("/api/debates", content=b'{"topic": "' + b"x" * 18_000_000, headers=headers)
@@ -141,14 +141,14 @@ async def test_a_body_has_a_largest_size_and_has_to_be_json() -> None:
 @pytest.mark.parametrize(
     "name", ["command:/bin/sh", "claude-cli", "local:/etc/passwd", "compatible:x", "openai:gpt-5.2", "scripted"]
 )
-async def test_callers_name_nobody_but_whom_the_owner_offers(name: str) -> None:
+async def test_callers_can_only_use_the_agents_that_the_owner_offers(name: str) -> None:
     seats = [AgentConfig(id="mine", name="Mine", provider="command", model="cat"), *scripted_agents({"ada": "Tea"})]
     async with client_of(served_table(agents=seats)) as web:
         answer = await web.post("/api/debates", json={"topic": "Tea?", "agents": [name]})
         assert (answer.status_code, answer.json()["code"]) == (404, "AGENT_NOT_FOUND")
 
 
-async def test_an_owner_may_offer_models_beside_the_agents() -> None:
+async def test_an_owner_can_offer_models_in_addition_to_agents() -> None:
     async with client_of(models=["scripted:x"]) as web:
         offered = (await web.get("/api/agents")).json()
         assert ([one["id"] for one in offered["agents"]], offered["models"]) == (["ada", "bo", "cy"], ["scripted:x"])
@@ -158,7 +158,7 @@ async def test_an_owner_may_offer_models_beside_the_agents() -> None:
         assert other.json()["hint"] == "Agents: 'ada', 'bo', 'cy'; or a model: scripted:x."
 
 
-async def test_everything_that_is_json_reaches_the_debate() -> None:
+async def test_every_option_given_as_json_reaches_the_debate() -> None:
     asked = {
         "topic": "Which?",
         "mode": "expert-panel",
@@ -224,7 +224,7 @@ async def test_a_key_is_free_again_after_a_refusal_and_belongs_to_its_user() -> 
         assert mine.json()["sessionId"] != theirs.json()["sessionId"]
 
 
-async def test_a_debate_that_breaks_while_somebody_waits_is_told_as_an_error() -> None:
+async def test_a_debate_that_fails_while_a_caller_waits_is_returned_as_an_error() -> None:
     broken = served_table(agents=scripted_agents({"ada": [ValueError("down")], "bo": [ValueError("down")]}))
     async with client_of(broken) as web:
         answer = await web.post("/api/debates?wait=20", json=ASKED)
@@ -272,7 +272,7 @@ async def test_a_conversation_cannot_be_forked() -> None:
         assert (forked.status_code, forked.json()["code"]) == (400, "CONFIGURATION_ERROR")
 
 
-async def test_a_caller_who_is_sent_away_while_it_begins_leaves_a_run_that_counts() -> None:
+async def test_a_debate_whose_caller_is_cancelled_during_the_start_keeps_running() -> None:
     async with served_table() as table:
         begin = until_begun(partial(table.start, "Tea?", rounds=1))
         found: list[DebateHandle] = []
@@ -294,14 +294,14 @@ async def test_a_caller_who_is_sent_away_while_it_begins_leaves_a_run_that_count
         ({"exitWhen": 5}, "exitWhen: Input should be a valid string; or: Input should be an object"),
     ],
 )
-async def test_what_may_be_of_several_kinds_is_refused_by_the_nearest(body: dict[str, Any], told: str) -> None:
+async def test_a_wrong_value_of_a_union_is_refused_by_its_closest_type(body: dict[str, Any], told: str) -> None:
     async with client_of() as web:
         refused = await web.post("/api/debates", json={"topic": "Tea?", **body})
     assert (refused.status_code, refused.json()["code"]) == (400, "VALIDATION_ERROR")
     assert refused.json()["error"].startswith(told)
 
 
-async def test_models_stream_at_a_server_as_a_page_may_be_opened_in_the_middle_of_a_turn() -> None:
+async def test_models_stream_at_a_server_because_a_page_can_be_opened_during_a_turn() -> None:
     model = Asked()
     async with served_table(agents=seated(model, "ada", "bo")) as table, client_of(table) as web:
         answer = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1})

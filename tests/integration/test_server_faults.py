@@ -76,7 +76,7 @@ async def asking(table: Any, **options: Any) -> AsyncIterator[tuple[httpx.AsyncC
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["rst", "fin", "half"])
-async def test_however_a_client_leaves_it_is_forgotten_and_its_conversation_goes_on(how: str) -> None:
+async def test_a_client_that_leaves_in_any_way_is_forgotten_and_its_conversation_continues(how: str) -> None:
     team = team_model(Gated, **SAYS)
     body = json.dumps({**ASKED, "rounds": 1}).encode()
     head = (
@@ -103,7 +103,7 @@ async def test_however_a_client_leaves_it_is_forgotten_and_its_conversation_goes
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["revoked", "expired"])
-async def test_the_end_of_a_token_is_the_last_event_of_its_streams(how: str) -> None:
+async def test_an_expired_token_is_the_last_event_of_its_streams(how: str) -> None:
     table = team_table(**{"data-steward": Delay(20, "late")})
     store = TokenStore.of(table._wiring.storage)
     token = await token_for(table, "ann")
@@ -122,7 +122,7 @@ async def test_the_end_of_a_token_is_the_last_event_of_its_streams(how: str) -> 
 
 
 @pytest.mark.slow
-async def test_a_storage_that_is_gone_is_told_and_found_again() -> None:
+async def test_a_lost_storage_is_reported_and_used_again_when_it_returns() -> None:
     storage, team = Fragile(), team_model(Gated, **SAYS)
     async with asking(team_table(storage, model=team)) as (web, _):
         async with web.stream("POST", PATH, json=ASKED) as answer:
@@ -144,7 +144,7 @@ async def test_a_storage_that_is_gone_is_told_and_found_again() -> None:
         assert told[-1]["type"] == "conversation_complete"
 
 
-async def test_a_run_whose_end_cannot_be_stored_is_told_to_have_ended() -> None:
+async def test_a_run_whose_end_cannot_be_stored_is_reported_as_ended() -> None:
     storage, team = Full(), team_model(Gated, **SAYS)
     async with (
         asking(team_table(storage, model=team), heartbeat_s=0.2) as (web, _),
@@ -161,7 +161,7 @@ async def test_a_run_whose_end_cannot_be_stored_is_told_to_have_ended() -> None:
     assert "/home" not in text
 
 
-async def test_what_cannot_begin_in_time_is_a_504_and_counts_for_nothing() -> None:
+async def test_a_debate_that_cannot_start_in_time_is_a_504_and_is_not_counted() -> None:
     table = team_table(Stuck())
     async with asking(table, conversation_s=0.1, limits=Limits(concurrent=1)) as (web, app):
         for _ in range(2):
@@ -172,7 +172,7 @@ async def test_what_cannot_begin_in_time_is_a_504_and_counts_for_nothing() -> No
 
 
 @pytest.mark.slow
-async def test_under_too_much_load_who_is_refused_hears_so_at_once_and_others_are_served() -> None:
+async def test_under_too_much_load_some_requests_are_refused_at_once_and_others_are_served() -> None:
     limits = Limits(streams_total=3, streams_per_user=None, concurrent=None, conversations_per_hour=None)
     team = team_model(Gated, **SAYS)
     async with asking(team_table(model=team), limits=limits) as (web, _):

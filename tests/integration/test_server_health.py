@@ -24,7 +24,7 @@ def taken_away(folder: Path) -> dict[Path, bytes]:
     return kept
 
 
-async def test_without_its_database_it_is_not_ready_until_it_is_back(tmp_path: Path) -> None:
+async def test_a_server_is_not_ready_while_its_database_is_away(tmp_path: Path) -> None:
     path = tmp_path / "secret-name.db"
     storage = SQLiteStorage(path)
     async with client_of(served_table(storage=storage)) as web:
@@ -55,7 +55,7 @@ async def test_a_storage_that_does_not_answer_is_not_waited_for() -> None:
     assert await readiness.obstacle() == "storage"
 
 
-async def test_a_storage_that_is_closed_is_told() -> None:
+async def test_a_closed_storage_is_reported() -> None:
     storage = MemoryStorage()
     readiness = Readiness(storage.kv)
     assert await readiness.obstacle() is None

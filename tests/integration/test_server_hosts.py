@@ -100,7 +100,7 @@ async def test_two_servers_count_the_rounds_of_a_day_together(
         assert {answer.json()["details"]["limit"] for answer in answers if answer.status_code == 429} == {"rounds"}
 
 
-async def test_a_token_holds_at_every_server_until_it_is_revoked(
+async def test_a_token_is_valid_at_every_server_until_it_is_revoked(
     model: GatedProvider, postgres_url: str, tmp_path: Path
 ) -> None:
     async with clients(model, postgres_url, tmp_path) as servers:

@@ -23,7 +23,7 @@ CHILD = Path(__file__).with_name("limits_child.py")
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_a_refusal_says_when_to_come_back() -> None:
+async def test_a_refusal_says_when_to_try_again() -> None:
     app = create_app(served_table(), auth=LocalUser())
 
     @app.get("/refused")
@@ -48,7 +48,7 @@ def told(answer: httpx.Response) -> dict[str, str]:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_what_is_wrong_or_not_allowed_counts_for_nothing() -> None:
+async def test_wrong_and_forbidden_requests_are_not_counted() -> None:
     table = served_table()
     reader = await token_for(table, "ann", "read")
     async with client_of(table, token=await token_for(table, "ann")) as web:
@@ -71,7 +71,7 @@ async def test_what_is_wrong_or_not_allowed_counts_for_nothing() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_who_is_recognised_counts_and_not_the_token_or_the_address() -> None:
+async def test_limits_count_by_user_and_not_by_token_or_address() -> None:
     table = served_table()
     tokens = [await token_for(table, user) for user in ("ann", "ann", "bo")]
     async with client_of(table, token="rt_none", limits=Limits(conversations_per_hour=2)) as web:
@@ -88,7 +88,7 @@ async def test_who_is_recognised_counts_and_not_the_token_or_the_address() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_a_place_comes_free_with_the_end_of_a_conversation() -> None:
+async def test_a_slot_is_freed_when_a_conversation_ends() -> None:
     slow = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
     async with client_of(slow, limits=Limits(concurrent=1)) as web:
         session = (await web.post("/api/debates", json=TOPIC)).json()["sessionId"]
@@ -104,7 +104,7 @@ async def test_a_place_comes_free_with_the_end_of_a_conversation() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_who_has_no_place_is_refused_before_it_is_known_whether_the_debate_could_be_held() -> None:
+async def test_a_user_without_a_free_slot_is_refused_before_the_debate_is_checked() -> None:
     slow = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
     async with client_of(slow, limits=Limits(concurrent=1)) as web:
         impossible = {**TOPIC, "mode": "no-such-mode"}
@@ -135,7 +135,7 @@ async def test_streams_beyond_the_limits_are_refused_and_counted() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_answers_that_are_held_back_count_as_streams_and_are_refused_before_anything_begins() -> None:
+async def test_waiting_requests_count_as_streams_and_are_refused_before_anything_starts() -> None:
     table = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
     async with client_of(table, limits=Limits(streams_per_user=1)) as web, anyio.create_task_group() as group:
         answers: list[httpx.Response] = []
@@ -162,7 +162,7 @@ async def test_answers_that_are_held_back_count_as_streams_and_are_refused_befor
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.anyio
-async def test_who_waits_no_longer_holds_nothing() -> None:
+async def test_a_client_that_stops_waiting_frees_its_slot() -> None:
     app = create_app(served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})]), auth=LocalUser())
     async with served(app) as url:
         async with httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as web:

@@ -142,7 +142,7 @@ async def end_of(web: httpx.AsyncClient, session: str, model: Gated) -> str:
 
 
 @pytest.mark.slow
-async def test_a_conversation_that_everybody_left_is_paused_and_goes_on_when_somebody_returns() -> None:
+async def test_a_conversation_without_listeners_is_paused_and_continues_when_one_returns() -> None:
     model, storage = gated_team(), MemoryStorage()
     async with client_of(table(model, storage), pause_after_s=0.1, limits=FREE) as web:
         session = await first_of(web, "/api/chat/multi", ASKED)
@@ -157,7 +157,7 @@ async def test_a_conversation_that_everybody_left_is_paused_and_goes_on_when_som
 
 
 @pytest.mark.slow
-async def test_a_debate_that_is_streamed_is_paused_and_one_begun_detached_goes_on() -> None:
+async def test_a_streamed_debate_without_listeners_is_paused_and_a_detached_one_continues() -> None:
     position: dict[str, JsonValue] = {"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}
     model, clock, storage = Gated({"*": position}), HeldClock(), MemoryStorage()
     debates = served_table(agents=[model], storage=storage)
@@ -176,7 +176,7 @@ async def test_a_debate_that_is_streamed_is_paused_and_one_begun_detached_goes_o
 
 
 @pytest.mark.slow
-async def test_whoever_returns_in_time_keeps_it_going() -> None:
+async def test_a_listener_that_returns_in_time_keeps_a_conversation_running() -> None:
     model, clock = gated_team(), HeldClock()
     async with client_of(table(model), pause_after_s=PATIENT_S, limits=FREE, clock=clock) as web:
         session = await first_of(web, "/api/chat/multi", ASKED)
@@ -190,7 +190,7 @@ async def test_whoever_returns_in_time_keeps_it_going() -> None:
             assert await is_complete(lines)
 
 
-async def test_whoever_listens_beside_keeps_it_going() -> None:
+async def test_another_listener_keeps_a_conversation_running() -> None:
     model, clock = gated_team(), HeldClock()
     async with client_of(table(model), pause_after_s=PATIENT_S, limits=FREE, clock=clock) as web:
         async with web.stream("POST", "/api/chat/multi", json=ASKED) as begun:
@@ -204,7 +204,7 @@ async def test_whoever_listens_beside_keeps_it_going() -> None:
         assert await is_complete(lines_of(beside))
 
 
-async def test_with_none_nothing_is_paused() -> None:
+async def test_without_a_limit_nothing_is_paused() -> None:
     model, clock = gated_team(), HeldClock()
     async with client_of(table(model), pause_after_s=None, limits=FREE, clock=clock) as web:
         session = await first_of(web, "/api/chat/multi", ASKED)
@@ -215,7 +215,7 @@ async def test_with_none_nothing_is_paused() -> None:
 
 
 @pytest.mark.slow
-async def test_a_listener_at_another_process_counts(tmp_path: Path) -> None:
+async def test_a_listener_at_another_process_prevents_a_pause(tmp_path: Path) -> None:
     model, clock = gated_team(), HeldClock()
     ours, theirs = (SQLiteStorage(tmp_path / "shared.db") for _ in range(2))
     here = client_of(table(model, ours), pause_after_s=PATIENT_S, limits=FREE, clock=clock)
@@ -263,7 +263,7 @@ class _Faulty(MemoryStorage):
 
 
 @pytest.mark.slow
-async def test_a_storage_that_fails_once_only_puts_the_pause_off(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_storage_that_fails_once_only_delays_the_pause(caplog: pytest.LogCaptureFixture) -> None:
     model, storage = gated_team(), _Faulty()
     async with client_of(table(model, storage), pause_after_s=0.1, limits=FREE) as web:
         session = await first_of(web, "/api/chat/multi", ASKED)
@@ -274,7 +274,7 @@ async def test_a_storage_that_fails_once_only_puts_the_pause_off(caplog: pytest.
 
 
 @pytest.mark.parametrize("given", [0, -1, float("nan"), float("inf"), True, "60"])
-async def test_what_is_no_time_is_refused(given: Any) -> None:
+async def test_an_invalid_number_of_seconds_is_refused(given: Any) -> None:
     with pytest.raises(ConfigurationError, match="pause_after_s must be a number of seconds above 0") as refused:
         create_app(served_table(), auth=LocalUser(), pause_after_s=given)
     assert repr(given) in str(refused.value)

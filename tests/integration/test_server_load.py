@@ -33,7 +33,7 @@ async def follow(web: httpx.AsyncClient, path: str) -> list[int]:
 
 
 @pytest.mark.deep
-async def test_who_does_not_read_is_dropped_and_nobody_else_misses_an_event() -> None:
+async def test_a_client_that_does_not_read_is_dropped_and_no_other_misses_an_event() -> None:
     model = ScriptedModel({"*": Delay(0.5, LONG)}, chunks=40, profile=ModelProfile(streams=True))
     app = create_app(served_table(agents=[model]), auth=LocalUser(), limits=Limits(streams_per_user=None), send_s=2.0)
     limits = httpx.Limits(max_connections=None)

@@ -48,7 +48,7 @@ def figures(storage: Any = None, clock: ManualClock | None = None) -> MetricsObs
     return MetricsObserver((storage or MemoryStorage(clock=clock)).kv, clock=clock)
 
 
-async def test_a_debate_counts_turns_tools_errors_and_what_it_consumed() -> None:
+async def test_a_debate_counts_turns_tools_errors_and_usage() -> None:
     counted = figures()
     said = {"ada": [CALL, TEA, FALSE_CALL, TEA], "bo": [DEAD, TEA], "cy": TEA}
     table = rt.Roundtable(scripted_agents(said), storage="memory://", tools=[weigh], observers=[counted])
@@ -83,7 +83,7 @@ async def test_a_team_counts_its_initiator_and_summarizer_too() -> None:
     assert [one.tool for one in report.tools] == ["weigh"]
 
 
-async def test_runs_that_pause_or_break_are_told_apart() -> None:
+async def test_paused_and_failed_runs_are_counted_separately() -> None:
     counted = figures()
     table = rt.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[counted])
     async with table, table.stream("Tea?", rounds=3) as events:
@@ -97,7 +97,7 @@ async def test_runs_that_pause_or_break_are_told_apart() -> None:
     assert (ended.begun, ended.paused, ended.broken, ended.completion_rate) == (2, 1, 1, 0.0)
 
 
-async def test_runs_take_no_time_while_a_session_rests() -> None:
+async def test_the_time_of_a_run_excludes_pauses_of_its_session() -> None:
     table = rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
     async with table:
         session = (await (await table.start("Tea?", rounds=2, step=True)).result()).session_id
@@ -140,7 +140,7 @@ async def test_figures_survive_a_restart_and_processes_add_up(tmp_path: Path) ->
     await storage.aclose()
 
 
-async def test_a_period_leaves_out_what_was_before() -> None:
+async def test_a_period_leaves_out_earlier_figures() -> None:
     clock = ManualClock()
     counted = figures(clock=clock)
     counted.count_refusal("rounds")
@@ -152,7 +152,7 @@ async def test_a_period_leaves_out_what_was_before() -> None:
     assert sum(step.refusals for step in (await counted.report("30d")).series) == 2
 
 
-async def test_what_could_not_be_stored_is_stored_later(caplog: pytest.LogCaptureFixture) -> None:
+async def test_figures_that_could_not_be_stored_are_stored_later(caplog: pytest.LogCaptureFixture) -> None:
     clock = ManualClock()
     storage = MemoryStorage(clock=clock)
     counted = figures(storage, clock)
@@ -169,7 +169,7 @@ async def test_what_could_not_be_stored_is_stored_later(caplog: pytest.LogCaptur
     assert [found.count for found in (await counted.report()).refusals] == [2]
 
 
-async def test_figures_need_the_scope_admin() -> None:
+async def test_metrics_need_the_scope_admin() -> None:
     table = served_table()
     for scope, status in (("write", 403), ("admin", 200)):
         async with client_of(table, token=await token_for(table, "ann", scope)) as web:
@@ -201,7 +201,9 @@ async def test_a_request_counts_by_its_route() -> None:
     ("headers", "status"),
     [({}, 200), ({"x-forwarded-for": "127.0.0.1"}, 401), ({"Forwarded": "for=::1"}, 401)],
 )
-async def test_this_machine_may_scrape_without_a_token_when_it_is_told_so(headers: dict[str, str], status: int) -> None:
+async def test_metrics_can_be_read_from_this_machine_without_a_token_if_allowed(
+    headers: dict[str, str], status: int
+) -> None:
     table = served_table()
     async with client_of(table, token="rt_wrong", open_metrics=True) as web:
         del web.headers["authorization"]
@@ -223,7 +225,7 @@ async def test_debates_of_all_users_are_counted() -> None:
 
 
 @pytest.mark.parametrize("at_round", [0, 1])
-async def test_a_fork_counts_as_a_debate_that_began(at_round: int) -> None:
+async def test_a_fork_counts_as_a_started_debate(at_round: int) -> None:
     async with client_of() as web:
         first = (await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 1})).json()["sessionId"]
         fork = await web.post(f"/api/sessions/{first}/fork?wait=20", json={"atRound": at_round, "rounds": 2})

@@ -68,7 +68,7 @@ async def test_a_mounted_server_answers_and_its_links_lead_to_it(path: str) -> N
 
 
 @pytest.mark.slow
-async def test_pages_of_a_mounted_server_lead_nowhere_else() -> None:
+async def test_links_of_the_pages_of_a_mounted_server_stay_within_its_path() -> None:
     table = served_table()
     token = await token_for(table, "ann")
     async with served(Starlette(routes=[Mount("/rt", create_app(table))])) as url, client(url) as web:
@@ -108,7 +108,7 @@ async def test_the_parent_may_run_the_lifespan() -> None:
         assert begun.json()["answer"] == "Tea"
 
 
-async def test_requests_that_come_while_it_begins_wait_for_the_same_lifespan() -> None:
+async def test_requests_during_the_start_wait_for_the_same_lifespan() -> None:
     app = create_app(served_table(), auth=LocalUser())
     inner, begun = app.router.lifespan_context, anyio.Event()
     entered: list[str] = []
@@ -139,7 +139,7 @@ async def test_requests_that_come_while_it_begins_wait_for_the_same_lifespan() -
     assert (entered, answers) == (["once"], [200, 200])
 
 
-async def test_a_lifespan_that_fails_is_told_and_tried_again() -> None:
+async def test_a_failed_lifespan_is_reported_and_tried_again() -> None:
     app = create_app(served_table(), auth=LocalUser())
     inner, faults = app.router.lifespan_context, [OSError("no disk")]
 

@@ -82,7 +82,7 @@ async def running(app: Any, **options: Any) -> AsyncIterator[tuple[Running, http
 
 
 @pytest.mark.slow
-async def test_asked_to_end_it_tells_every_stream_and_leaves_debates_to_be_resumed(tmp_path: Path) -> None:
+async def test_a_server_that_is_asked_to_end_tells_every_stream_and_leaves_debates_resumable(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     slow = ScriptedModel({"*": ["Tea", Delay(60, "Coffee")]})
     app = create_app(Roundtable([slow], storage=SQLiteStorage(path)), auth=LocalUser("ann"))
@@ -109,7 +109,7 @@ async def test_asked_to_end_it_tells_every_stream_and_leaves_debates_to_be_resum
 
 
 @pytest.mark.slow
-async def test_asked_to_end_it_answers_who_waits_at_once() -> None:
+async def test_a_server_that_is_asked_to_end_answers_waiting_clients_at_once() -> None:
     app = create_app(served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})]), auth=LocalUser())
     answers: list[httpx.Response] = []
     async with running(app) as (server, web), anyio.create_task_group() as group:
@@ -129,7 +129,7 @@ async def test_asked_to_end_it_answers_who_waits_at_once() -> None:
 
 
 @pytest.mark.slow
-async def test_what_outlasts_the_grace_is_told_so_or_broken_off_without_a_traceback(caplog: Any) -> None:
+async def test_requests_that_outlast_the_grace_get_an_error_or_are_cut_without_a_traceback(caplog: Any) -> None:
     app, begun = create_app(served_table(), auth=LocalUser()), []
 
     @app.get("/for-ever")
@@ -163,7 +163,7 @@ async def test_what_outlasts_the_grace_is_told_so_or_broken_off_without_a_traceb
 
 
 @pytest.mark.slow
-async def test_it_says_that_it_is_not_ready_before_it_ends() -> None:
+async def test_a_server_reports_that_it_is_not_ready_before_it_ends() -> None:
     async with running(create_app(served_table(), auth=LocalUser()), drain_s=1.0) as (server, web):
         assert (await web.get("/ready")).status_code == 200
         server.ask_to_end()
@@ -175,7 +175,7 @@ async def test_it_says_that_it_is_not_ready_before_it_ends() -> None:
 
 
 @pytest.mark.slow
-async def test_asked_twice_it_does_not_wait() -> None:
+async def test_a_second_request_to_end_does_not_wait() -> None:
     app = create_app(served_table(), auth=LocalUser())
 
     @app.get("/for-ever")
@@ -198,14 +198,14 @@ async def test_asked_twice_it_does_not_wait() -> None:
 
 
 @pytest.mark.slow
-async def test_while_it_serves_nobody_waits_for_a_look_through_all_that_was_there_before() -> None:
+async def test_objects_from_before_the_start_are_not_garbage_collected_while_a_server_runs() -> None:
     async with running(create_app(served_table(), auth=LocalUser())) as (_, web):
         assert (await web.get("/health")).status_code == 200
         assert gc.get_freeze_count() > 10_000
     assert gc.get_freeze_count() == 0
 
 
-async def test_a_port_that_is_taken_is_said() -> None:
+async def test_a_port_in_use_is_reported() -> None:
     app = create_app(served_table(), auth=LocalUser())
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
@@ -214,7 +214,7 @@ async def test_a_port_that_is_taken_is_said() -> None:
         await serve(app, port=taken.getsockname()[1])
 
 
-async def test_several_may_share_a_port() -> None:
+async def test_several_servers_can_share_a_port() -> None:
     with socket.create_server(("127.0.0.1", 0), reuse_port=True) as other:
         app = create_app(served_table(), auth=LocalUser())
         port = other.getsockname()[1]
@@ -230,12 +230,12 @@ async def test_several_may_share_a_port() -> None:
         assert ended.is_set()
 
 
-async def test_without_tokens_it_listens_on_this_machine_alone() -> None:
+async def test_a_server_without_tokens_listens_only_on_this_machine() -> None:
     with pytest.raises(ConfigurationError, match="without tokens"):
         await serve(create_app(served_table(), auth=LocalUser()), host="0.0.0.0", port=0)
 
 
-async def test_who_is_called_ipv6_is_written_in_brackets() -> None:
+async def test_an_ipv6_host_is_written_in_brackets() -> None:
     app = create_app(served_table(), auth=LocalUser())
     async with running(app, host="::1") as (server, web):
         assert server.url.startswith("http://[::1]:")

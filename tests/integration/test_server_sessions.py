@@ -62,7 +62,7 @@ async def test_sessions_are_listed_in_pages_and_filtered() -> None:
         assert later == {"sessions": [], "hits": [], "nextCursor": None}
 
 
-async def test_sessions_are_found_by_what_was_said() -> None:
+async def test_sessions_are_found_by_the_text_of_their_answers() -> None:
     async with client_of(
         served_table(agents=scripted_agents({"ada": "Tea keeps", "bo": "Tea wakes"})), limits=FREE
     ) as web:
@@ -83,13 +83,13 @@ async def test_sessions_are_found_by_what_was_said() -> None:
 @pytest.mark.parametrize(
     "query", ["cursor=nowhere", "cursor=%C3%A9", "limit=0", "limit=x", "status=gone", "createdFrom=soon", "q="]
 )
-async def test_a_query_that_does_not_fit_is_refused(query: str) -> None:
+async def test_an_invalid_query_is_refused(query: str) -> None:
     async with client_of() as web:
         answer = await web.get(f"/api/sessions?{query}")
         assert (answer.status_code, answer.json()["code"] in {"VALIDATION_ERROR", "CONFIGURATION_ERROR"}) == (400, True)
 
 
-async def test_a_parameter_nobody_knows_is_refused() -> None:
+async def test_an_unknown_parameter_is_refused() -> None:
     async with client_of() as web:
         answer = await web.get("/api/sessions?staus=paused")
         assert (answer.status_code, answer.json()["details"]["field"]) == (400, "staus")
@@ -97,7 +97,7 @@ async def test_a_parameter_nobody_knows_is_refused() -> None:
         assert (await web.get("/api/me?x=1")).json()["error"] == "x: unknown parameter"
 
 
-async def test_a_session_its_rounds_and_its_agreement_are_shown() -> None:
+async def test_a_session_is_shown_with_its_rounds_and_agreement() -> None:
     async with client_of() as web:
         name = await held(web, rounds=2)
         result = DebateResult.model_validate_json((await web.get(f"/api/sessions/{name}")).content)
@@ -143,7 +143,7 @@ async def test_events_are_followed_from_any_place() -> None:
         ("json", "json", "application/json"),
     ],
 )
-async def test_exports_are_inert_files(format: str, suffix: str, media_type: str) -> None:
+async def test_exports_are_files_without_active_content(format: str, suffix: str, media_type: str) -> None:
     hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>"
     async with client_of(served_table(agents=scripted_agents({"ada": hostile, "bo": hostile}))) as web:
         name = await held(web, f"Is {hostile} good?")
@@ -157,7 +157,7 @@ async def test_exports_are_inert_files(format: str, suffix: str, media_type: str
         assert format != "html" or "<script" not in answer.text
 
 
-async def test_what_plugins_write_is_a_file_of_its_media_type() -> None:
+async def test_exports_of_plugins_have_their_media_type() -> None:
     def pdf(result: DebateResult) -> bytes:
         return b"%PDF " + result.topic.encode()
 
@@ -253,7 +253,7 @@ async def test_a_completed_session_cannot_be_resumed_and_is_extended() -> None:
         assert [one["number"] for one in (await web.get(f"/api/sessions/{name}")).json()["rounds"]] == [1, 2, 3]
 
 
-async def test_what_goes_on_is_streamed_from_where_it_went_on() -> None:
+async def test_a_continued_session_is_streamed_from_where_it_continued() -> None:
     async with client_of() as web:
         name = await held(web)
         before = (await web.get(f"/api/sessions/{name}/events")).text.count("data: ")
@@ -265,7 +265,7 @@ async def test_what_goes_on_is_streamed_from_where_it_went_on() -> None:
 
 
 @pytest.mark.parametrize("action", ["extend", "resume"])
-async def test_a_repeat_with_the_key_streams_again_what_the_first_request_added(action: str) -> None:
+async def test_repeating_a_request_with_its_key_streams_again_what_the_first_one_added(action: str) -> None:
     async with client_of() as web:
         begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": action == "resume"})
         name = begun.json()["sessionId"]
@@ -301,7 +301,7 @@ async def test_a_stream_that_broke_off_is_followed_and_starts_no_new_run(action:
 
 @pytest.mark.parametrize("action", ["extend", "resume"])
 @pytest.mark.parametrize("last", ["junk", "{session}:x", "{session}", "other:3", "-1"])
-async def test_an_id_of_no_event_of_the_session_is_refused_instead_of_doing_nothing(action: str, last: str) -> None:
+async def test_an_event_id_of_another_session_is_refused(action: str, last: str) -> None:
     async with client_of() as web:
         begun = await web.post("/api/debates?wait=20", json={"topic": "Tea?", "rounds": 2, "step": action == "resume"})
         name = begun.json()["sessionId"]
@@ -321,7 +321,7 @@ async def test_rounds_are_held_one_at_a_time() -> None:
 
 
 @pytest.mark.slow
-async def test_of_several_who_go_on_at_once_one_does() -> None:
+async def test_only_one_of_several_simultaneous_requests_continues_a_session() -> None:
     async with client_of(slow_table(), limits=Limits(concurrent=3)) as web:
         place = (await web.post("/api/debates", json={"topic": "Tea?"})).headers["location"]
         await web.post(f"{place}/pause", json={"running": "cancel"})
@@ -340,7 +340,7 @@ async def test_of_several_who_go_on_at_once_one_does() -> None:
         await web.post(f"{place}/stop")
 
 
-async def test_going_on_under_a_key_happens_once() -> None:
+async def test_continuing_with_a_key_happens_once() -> None:
     async with client_of(slow_table()) as web:
         name = (await web.post("/api/debates", json={"topic": "Tea?"})).json()["sessionId"]
         await web.post(f"/api/sessions/{name}/pause", json={"running": "cancel"})
@@ -377,7 +377,7 @@ async def test_a_fork_of_an_extended_session_counts_all_its_rounds() -> None:
         assert before["rounds"] - after["rounds"] == 3
 
 
-async def test_a_session_is_put_together() -> None:
+async def test_a_session_is_synthesized() -> None:
     clerk = ScriptedModel([{"conclusion": "Tea keeps."}])
     async with client_of(served_table(seats={"synthesizer": clerk})) as web:
         name = await held(web)
@@ -390,7 +390,7 @@ async def test_a_session_is_put_together() -> None:
         assert (left["conversations"], left["rounds"]) == (4, 98)
 
 
-async def test_of_two_requests_for_a_synthesis_one_counts() -> None:
+async def test_of_two_requests_for_a_synthesis_only_one_is_counted() -> None:
     clerk = ScriptedModel([Delay(0.2, {"conclusion": "Tea keeps."})])
     async with client_of(served_table(seats={"synthesizer": clerk})) as web:
         name = await held(web)
@@ -439,7 +439,7 @@ async def test_modes_are_listed() -> None:
 
 
 @pytest.mark.slow
-async def test_servers_over_one_storage_know_each_other() -> None:
+async def test_servers_with_the_same_storage_see_the_same_sessions() -> None:
     kept = MemoryStorage()
     agents = scripted_agents({"ada": late(0.1, "Tea"), "bo": "Tea"})
     asked, headers = {"topic": "Tea?", "rounds": 1}, {"idempotency-key": "k"}

@@ -100,7 +100,7 @@ def logs_of(table: Roundtable) -> tuple[SharedLogs, TenantSession]:
     return SharedLogs(), TenantSession(table, "default", {})
 
 
-async def test_readers_at_once_share_a_read_and_a_later_reader_gets_what_was_stored_since() -> None:
+async def test_simultaneous_readers_share_a_read_and_a_later_one_gets_newer_events() -> None:
     storage = CountingStorage()
     async with served_table(storage=storage) as table:
         logs, user = logs_of(table)
@@ -122,7 +122,7 @@ async def test_readers_at_once_share_a_read_and_a_later_reader_gets_what_was_sto
         assert later[-1].type == "debate_complete"
 
 
-async def test_a_session_that_was_deleted_and_made_again_is_read_anew() -> None:
+async def test_a_session_that_was_deleted_and_created_again_is_read_again() -> None:
     storage = MemoryStorage()
     async with served_table(storage=storage) as table:
         logs, user = logs_of(table)

@@ -99,7 +99,7 @@ async def test_a_stream_is_read_by_the_javascript_of_the_seed_and_replayed_as_it
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["{session}:{seq}", "{seq}"])
-async def test_who_comes_back_with_an_id_gets_what_follows(place: str) -> None:
+async def test_a_client_that_returns_with_an_event_id_gets_later_events(place: str) -> None:
     async with telling() as (web, _):
         session = (await web.post("/begin")).json()
         whole = numbered((await web.get(f"/told/{session}?ids=1")).text)
@@ -128,7 +128,7 @@ async def test_an_unknown_session_is_a_404_and_no_stream() -> None:
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
 
 
-async def test_a_foreign_session_is_told_like_an_unknown_one() -> None:
+async def test_a_session_of_another_user_is_reported_like_an_unknown_one() -> None:
     table = served_table()
     tokens = [await token_for(table, user) for user in ("ann", "bob")]
     ann, bob = ({"authorization": f"Bearer {token}"} for token in tokens)
@@ -141,7 +141,7 @@ async def test_a_foreign_session_is_told_like_an_unknown_one() -> None:
         assert told[0] == told[1]
 
 
-async def test_silence_is_broken_by_comments_that_the_seed_passes_over() -> None:
+async def test_heartbeats_are_comments_that_the_client_of_the_seed_ignores() -> None:
     model = Gated({"*": "Tea"})
     async with telling(served_table(agents=[model]), heartbeat_s=0.05) as (web, _):
         session, text = (await web.post("/begin")).json(), ""
@@ -153,7 +153,7 @@ async def test_silence_is_broken_by_comments_that_the_seed_passes_over() -> None
         assert parsed(text)[-1]["type"] == "debate_complete"
 
 
-async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
+async def test_a_stream_of_a_session_that_no_process_runs_ends_at_once() -> None:
     table = served_table()
     async with telling(table, heartbeat_s=0.02) as (web, _):
         sessions = table.for_tenant("default")._wiring.sessions
@@ -164,7 +164,7 @@ async def test_a_session_that_nobody_runs_is_not_waited_for() -> None:
 
 
 @pytest.mark.slow
-async def test_a_session_that_rests_between_two_steps_is_not_waited_for() -> None:
+async def test_a_stream_of_a_session_between_two_steps_ends_at_once() -> None:
     table = served_table()
     async with telling(table) as (web, _), table.for_tenant("default") as tenant:
         handle = await tenant.start("Tea or coffee?", rounds=2, step=True)
@@ -176,7 +176,7 @@ async def test_a_session_that_rests_between_two_steps_is_not_waited_for() -> Non
         assert events[-1]["data"]["code"] == "SESSION_INTERRUPTED"
 
 
-async def test_a_session_that_is_resumed_just_after_a_stream_began_is_told() -> None:
+async def test_a_session_that_is_resumed_just_after_its_stream_started_is_streamed() -> None:
     table = served_table()
     async with telling(table) as (web, _), table.for_tenant("default") as tenant:
         handle = await tenant.start("Tea or coffee?", rounds=2, step=True)
@@ -193,7 +193,7 @@ async def test_a_session_that_is_resumed_just_after_a_stream_began_is_told() -> 
         assert parsed(texts[0])[-1]["type"] == "debate_complete"
 
 
-async def test_a_session_that_failed_here_and_runs_elsewhere_is_told() -> None:
+async def test_a_session_that_failed_here_and_runs_elsewhere_is_streamed() -> None:
     storage, elsewhere = MemoryStorage(), Gated({"*": "Tea"})
     failing = served_table(agents=[ScriptedModel({"*": AgentError("the model is down")})], storage=storage)
     other = served_table(agents=[elsewhere], storage=storage)
@@ -240,7 +240,7 @@ async def test_a_session_whose_process_renews_its_lease_late_is_waited_for() -> 
 
 
 @pytest.mark.slow
-async def test_a_session_that_got_an_event_since_it_was_last_seen_to_rest_is_checked_anew() -> None:
+async def test_an_idle_session_is_checked_again_after_a_new_event() -> None:
     table = served_table()
     async with telling(table) as (web, _), anyio.create_task_group() as group:
         wiring = table.for_tenant("default")._wiring
@@ -259,7 +259,7 @@ async def test_a_session_that_got_an_event_since_it_was_last_seen_to_rest_is_che
 
 
 @pytest.mark.slow
-async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:
+async def test_events_of_another_process_are_streamed(tmp_path: Any) -> None:
     place = f"sqlite:///{tmp_path / 'shared.db'}"
     async with telling(served_table(storage=place)) as (web, _), served_table(storage=place) as other:
         handle = await other.start("Tea or coffee?", rounds=1)
@@ -268,7 +268,7 @@ async def test_what_another_process_stores_is_told(tmp_path: Any) -> None:
         assert [one["data"]["seq"] for one in events] == list(range(1, len(events) + 1))
 
 
-async def test_an_event_is_encoded_once_for_all_who_hear_it() -> None:
+async def test_an_event_is_encoded_once_for_all_its_streams() -> None:
     said: list[str] = []
 
     def speak(event: Any) -> dict[str, Any]:
@@ -292,7 +292,7 @@ async def test_an_event_is_encoded_once_for_all_who_hear_it() -> None:
         assert all(text.endswith(told[0][-30:]) for text in told)
 
 
-async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_goes_on() -> None:
+async def test_a_client_that_leaves_is_forgotten_at_once_and_the_debate_continues() -> None:
     model = Gated({"*": "Tea"})
     async with telling(served_table(agents=[model])) as (web, app):
         state = app.state.roundtable
@@ -335,7 +335,7 @@ async def test_a_client_that_does_not_read_is_dropped_and_others_are_not(server:
     assert "a client that stopped reading was disconnected" in [record.message for record in caplog.records]
 
 
-async def test_bytes_of_the_latest_events_are_kept_and_no_more() -> None:
+async def test_only_bytes_of_the_latest_events_are_kept() -> None:
     said: list[int] = []
 
     def speak(event: Any) -> dict[str, Any]:
@@ -355,7 +355,7 @@ async def test_bytes_of_the_latest_events_are_kept_and_no_more() -> None:
     assert sum(len(line) for _, line in streams._lines.values()) <= 16 * 1024 * 1024
 
 
-async def test_beyond_the_most_streams_there_is_a_503() -> None:
+async def test_a_stream_beyond_the_limit_of_the_server_is_a_503() -> None:
     table = served_table(agents=[Gated({"*": "Tea"})])
     async with telling(table, limits=Limits(streams_total=1)) as (web, _):
         session = (await web.post("/begin")).json()
@@ -366,7 +366,7 @@ async def test_beyond_the_most_streams_there_is_a_503() -> None:
             assert int(refused.headers["retry-after"]) >= 1
 
 
-async def test_beyond_the_most_streams_of_a_user_there_is_a_429() -> None:
+async def test_a_stream_beyond_the_limit_of_the_user_is_a_429() -> None:
     table = served_table(agents=[Gated({"*": "Tea"})])
     async with telling(table, limits=Limits(streams_per_user=1)) as (web, _):
         session = (await web.post("/begin")).json()
@@ -393,7 +393,7 @@ async def test_the_end_of_the_server_is_the_last_word_of_a_stream() -> None:
         assert (late.status_code, late.json()["code"], late.headers["retry-after"]) == (503, "SERVER_SHUTDOWN", "5")
 
 
-async def test_what_begins_just_as_the_server_ends_is_told_so() -> None:
+async def test_a_stream_that_starts_while_the_server_ends_is_told_so() -> None:
     table = served_table(agents=[ScriptedModel({"*": Delay(60, "Tea")})])
     app = told_app(table)
 
@@ -452,7 +452,7 @@ async def heard(web: httpx.AsyncClient, session: str, cuts: random.Random) -> li
 
 
 @pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
-async def test_wherever_a_client_leaves_nothing_is_missed_or_repeated(times: int) -> None:
+async def test_a_client_that_leaves_at_any_event_misses_and_repeats_nothing(times: int) -> None:
     cuts = random.Random(7)
     async with telling(served_table(agents=[ScriptedModel({"*": Delay(0.03, "Tea, " * 50)}, chunks=5)])) as (web, _):
         for _ in range(times):
@@ -462,7 +462,7 @@ async def test_wherever_a_client_leaves_nothing_is_missed_or_repeated(times: int
             assert stored == [event for name, event in numbered((await web.get(f"/told/{session}?ids=1")).text) if name]
 
 
-async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_along() -> None:
+async def test_a_client_that_leaves_during_a_check_of_its_session_affects_no_other() -> None:
     table = served_table()
     async with (
         TenantSessions(table.for_tenant) as tenant_sessions,
@@ -481,7 +481,7 @@ async def test_whoever_leaves_just_as_their_session_is_looked_at_takes_nobody_al
     await table.aclose()
 
 
-async def test_a_storage_that_fails_in_a_way_of_its_own_takes_no_other_stream_along(caplog: Any) -> None:
+async def test_an_unusual_storage_error_in_one_stream_affects_no_other(caplog: Any) -> None:
     class Odd(MemoryStorage):
         def __init__(self) -> None:
             super().__init__()

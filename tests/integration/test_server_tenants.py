@@ -132,12 +132,12 @@ def tables() -> Roundtable:
     return served_table(agents=agents, profiles=[AgentProfile("scout")])
 
 
-async def test_no_endpoint_is_forgotten() -> None:
+async def test_every_endpoint_is_tested() -> None:
     assert sorted(endpoints(create_app(tables()))) == sorted({**NEEDS, **PAGES})
 
 
 @pytest.mark.slow
-async def test_nobody_who_is_not_known_gets_in() -> None:
+async def test_an_unknown_caller_is_refused_at_every_endpoint() -> None:
     table = tables()
     store = TokenStore.of(table._wiring.storage)
     old = (await TokenStore.of(table._wiring.storage, clock=Yesterday()).create("ann", days=0.5)).secret
@@ -160,7 +160,7 @@ async def test_nobody_who_is_not_known_gets_in() -> None:
 
 
 @pytest.mark.slow
-async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
+async def test_a_token_allows_exactly_what_its_scopes_say() -> None:
     table = tables()
     tokens = {scope: await token_for(table, "ann", scope) for scope in (READ, WRITE, ADMIN)}
     rank = [READ, WRITE, ADMIN]
@@ -178,7 +178,7 @@ async def test_a_token_does_what_its_scopes_say_and_no_more() -> None:
                 assert status not in {401, 500}, (endpoint, held, body)
 
 
-async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
+async def test_a_user_without_write_access_learns_nothing_about_a_body() -> None:
     table = tables()
     token = await token_for(table, "ann", READ)
     async with (
@@ -193,7 +193,7 @@ async def test_who_may_not_write_learns_nothing_of_a_body() -> None:
                 assert answer.status_code == 403, endpoint
 
 
-async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exist() -> None:
+async def test_a_session_of_another_user_is_answered_like_an_unknown_one() -> None:
     table = served_table(agents=scripted_agents({"ada": late(30, "Tea"), "bo": "Tea"}))
     ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
     async with (
@@ -219,7 +219,7 @@ async def test_a_session_of_somebody_else_is_answered_like_one_that_does_not_exi
         assert left["sessionStatus"] in {"created", "active"}
 
 
-async def test_words_and_keys_of_somebody_else_are_not_found() -> None:
+async def test_texts_and_idempotency_keys_of_other_users_are_not_found() -> None:
     table = tables()
     ann, bob = await token_for(table, "ann"), await token_for(table, "bob")
     async with (
@@ -236,7 +236,7 @@ async def test_words_and_keys_of_somebody_else_are_not_found() -> None:
         assert {hit["sessionId"] for hit in found.json()["hits"]} == {both[1]}
 
 
-async def test_a_foreign_authenticator_decides_alone() -> None:
+async def test_a_custom_authenticator_decides_alone() -> None:
     table = tables()
     own = TokenAuthenticator(TokenStore.of(table._wiring.storage), audience="elsewhere")
     token = await token_for(table, "ann")
@@ -248,7 +248,7 @@ async def test_a_foreign_authenticator_decides_alone() -> None:
 
 
 @pytest.mark.slow
-async def test_how_agents_were_set_up_is_told_to_the_user_of_the_session_and_nobody_else() -> None:
+async def test_the_configuration_of_agents_is_shown_only_to_the_user_of_the_session() -> None:
     says = {"initiator": {"goal": "Name it."}, "scout": "It is Paris.", "summarizer": "Paris."}
     profiles = [AgentProfile("scout", instructions="Mind the gap.")]
     table = Roundtable([ScriptedModel(says)], storage="memory://", profiles=profiles)

@@ -186,7 +186,7 @@ ASKED = {"agents": ["nobody"], "rounds": 1, "messages": [{"role": "user", "conte
         pytest.param(json.dumps({**ASKED, "x" * 1000: 1}).encode(), id="unknown-name"),
     ],
 )
-async def test_what_is_no_request_is_a_400(port: int, body: bytes) -> None:
+async def test_an_invalid_request_is_a_400(port: int, body: bytes) -> None:
     assert read(await said(port, posted(body)))[0] == 400
 
 
@@ -232,7 +232,7 @@ async def test_only_json_is_read(port: int, kind: str) -> None:
         pytest.param(HEAD.format(path=PATH).encode() + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", id="bad-chunk"),
     ],
 )
-async def test_what_is_no_http_is_a_400(port: int, asked: bytes) -> None:
+async def test_a_request_that_is_not_http_is_a_400(port: int, asked: bytes) -> None:
     assert read(await said(port, asked)) == (400, "VALIDATION_ERROR")
 
 
@@ -257,7 +257,7 @@ async def test_an_unknown_coding_of_the_body_is_refused(port: int) -> None:
         "/%ff",
     ],
 )
-async def test_tricks_with_paths_find_nothing(port: int, path: str) -> None:
+async def test_path_tricks_find_no_file_and_inject_no_header(port: int, path: str) -> None:
     got = await said(port, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
     head = got.partition(b"\r\n\r\n")[0].lower()
     assert read(got)[0] in {400, 404}
@@ -275,7 +275,7 @@ async def test_a_body_has_a_largest_size_however_it_is_sent(port: int) -> None:
     assert (await said(port, fits, b"x" * 1024 * 1024)).endswith(b"\r\n\r\n1048576")
 
 
-async def test_a_body_that_never_ends_is_given_up() -> None:
+async def test_a_body_that_never_ends_is_dropped() -> None:
     async with port_of(wild_app(read_s=0.2)) as port:
         slow = HEAD.format(path=PATH).encode() + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"
         assert read(await said(port, slow)) == (408, "REQUEST_TIMEOUT")
@@ -284,7 +284,7 @@ async def test_a_body_that_never_ends_is_given_up() -> None:
         assert await said(port, short, close=True) == b""  # who left is not answered
 
 
-async def test_who_goes_on_sending_what_was_refused_is_cut_off(port: int) -> None:
+async def test_a_client_that_keeps_sending_a_refused_body_is_disconnected(port: int) -> None:
     async with await anyio.connect_tcp("127.0.0.1", port) as wire:
         await wire.send(HEAD.format(path="/api/nowhere").encode() + b"Content-Length: 99999999\r\n\r\n")
         with anyio.fail_after(20):
@@ -302,7 +302,7 @@ async def until_cut(act: Callable[[], Awaitable[Any]]) -> None:
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
-async def test_a_head_that_never_ends_is_given_up(begun: bytes) -> None:
+async def test_a_head_that_never_ends_is_dropped(begun: bytes) -> None:
     async with port_of(http=Hasty) as port:
         began = time.monotonic()
         got = await said(port, *([begun] if begun else []))
@@ -311,7 +311,7 @@ async def test_a_head_that_never_ends_is_given_up(begun: bytes) -> None:
 
 
 @pytest.mark.slow
-async def test_a_head_that_trickles_is_given_up_also_on_a_connection_in_use() -> None:
+async def test_a_slow_head_is_dropped_also_on_a_connection_in_use() -> None:
     class Seconds(Quick):
         header_s = 2.0
 
@@ -336,7 +336,7 @@ async def test_a_head_that_trickles_is_given_up_also_on_a_connection_in_use() ->
 @pytest.mark.slow
 @pytest.mark.parametrize("keeps", [Quick, Unpaused])
 @pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
-async def test_who_does_not_read_is_cut_off(keeps: type[Quick], more: bytes) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(keeps: type[Quick], more: bytes) -> None:
     async with port_of(http=keeps, idle_s=1) as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
         own = wire.extra(SocketAttribute.local_port)
         Quick.gone.discard(own)
@@ -355,7 +355,7 @@ async def test_who_does_not_read_is_cut_off(keeps: type[Quick], more: bytes) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [b"G", b"\0\r\n\r\n"])
-async def test_who_does_not_read_and_begins_another_request_is_cut_off(more: bytes) -> None:
+async def test_a_client_that_does_not_read_but_sends_another_request_is_disconnected(more: bytes) -> None:
     class HastyUnpaused(Unpaused):
         header_s = 0.3
 
@@ -370,7 +370,7 @@ async def test_who_does_not_read_and_begins_another_request_is_cut_off(more: byt
 
 
 @pytest.mark.slow
-async def test_who_reads_all_the_time_may_take_longer_than_one_who_does_not_read() -> None:
+async def test_a_client_that_reads_slowly_may_take_longer_than_one_that_does_not_read() -> None:
     class Seconds(Quick):
         stall_s = 1.5
 
@@ -388,7 +388,7 @@ async def test_who_reads_all_the_time_may_take_longer_than_one_who_does_not_read
         assert sum(pieces) > 50_000_000
 
 
-async def test_who_reads_slowly_gets_everything() -> None:
+async def test_a_client_that_reads_slowly_gets_everything() -> None:
     async with port_of(http=Patient) as port, await anyio.connect_tcp("127.0.0.1", port) as wire:
         await wire.send(b"GET /api/large HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         await anyio.sleep(0.1)
@@ -401,7 +401,7 @@ async def test_who_reads_slowly_gets_everything() -> None:
         assert sum(pieces) > 50_000_000
 
 
-async def test_what_is_no_http_after_an_answer_ends_the_connection(port: int) -> None:
+async def test_data_that_is_not_http_after_an_answer_ends_the_connection(port: int) -> None:
     async with await anyio.connect_tcp("127.0.0.1", port) as wire:
         await wire.send(b"POST / HTTP/1.1\r\nHost: evil.test\r\nTransfer-Encoding: chunked\r\n\r\n")
         first = b""
@@ -413,7 +413,7 @@ async def test_what_is_no_http_after_an_answer_ends_the_connection(port: int) ->
             await wire.receive()
 
 
-async def test_beyond_the_most_connections_there_is_a_503_at_once() -> None:
+async def test_a_connection_beyond_the_limit_is_a_503_at_once() -> None:
     async with port_of(http=Full) as port, await anyio.connect_tcp("127.0.0.1", port):
         got = await said(port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert b" 503 " in got
@@ -435,7 +435,7 @@ async def test_two_requests_at_once_are_answered_in_turn(port: int) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "code"), [("fails", 500, "INTERNAL_ERROR"), ("stores", 503, "STORAGE_ERROR")]
 )
-async def test_what_fails_tells_its_number_and_nothing_else(
+async def test_an_internal_error_shows_only_its_request_id(
     path: str, status: int, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with port_of() as port:
@@ -473,7 +473,7 @@ async def test_an_answer_that_breaks_off_does_not_look_whole(port: int) -> None:
         ("127.0.0.1:99", "http://127.0.0.1:99", 200),
     ],
 )
-async def test_host_and_origin(port: int, host: str, origin: str | None, status: int) -> None:
+async def test_host_and_origin_are_checked(port: int, host: str, origin: str | None, status: int) -> None:
     more = "" if origin is None else f"Origin: {origin}\r\n"
     got = await said(port, f"GET /health HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode())
     assert int(got.split()[1]) == status
@@ -491,7 +491,7 @@ SHOWN = (
 )
 
 
-async def test_who_shows_no_valid_token_hears_the_same() -> None:
+async def test_every_request_without_a_valid_token_gets_the_same_answer() -> None:
     table = served_table()
     token = await token_for(table, "ann")
     async with port_of(create_app(table)) as port:
@@ -517,7 +517,7 @@ CLIENTS: tuple[tuple[Any, Any, int], ...] = (
 )
 
 
-async def test_nobody_from_elsewhere_is_let_in_without_a_token() -> None:
+async def test_remote_clients_are_refused_without_a_token() -> None:
     app = create_app(served_table(), auth=LocalUser())
     told: list[Any] = []
 

@@ -33,7 +33,7 @@ def held() -> WaitingResponse:
     return WaitingResponse(TenantSession(served_table(), "ann", {}))
 
 
-async def test_what_came_in_time_is_told() -> None:
+async def test_a_wait_reports_whether_something_came_in_time() -> None:
     assert await held().over(comes, 60, stays)
 
 
@@ -53,7 +53,7 @@ async def test_a_wait_ends_with_its_time_its_client_or_the_server() -> None:
             assert not await one.over(anyio.sleep_forever, 60, stays)
 
 
-async def test_what_fails_meanwhile_is_raised_as_it_is() -> None:
+async def test_an_error_during_a_wait_is_raised_unchanged() -> None:
     async def fails() -> None:
         raise StorageError("the disk is full")
 

@@ -23,7 +23,7 @@ class Quiet(Subscription):
         self.stirred_at.append(anyio.current_time())
 
 
-async def test_each_is_stirred_when_its_own_silence_is_long_enough() -> None:
+async def test_each_listener_is_woken_after_its_own_silence() -> None:
     beats = Heartbeats(0.05)
     first, second, gone = Quiet("first"), Quiet("second"), Quiet("gone")
     async with anyio.create_task_group() as group:
@@ -44,7 +44,7 @@ async def test_each_is_stirred_when_its_own_silence_is_long_enough() -> None:
         assert all(late - early > 0.049 for early, late in pairwise(times))
 
 
-async def test_whoever_is_told_something_is_left_in_peace() -> None:
+async def test_a_listener_that_got_an_event_is_not_woken() -> None:
     beats = Heartbeats(3600)
     place = Quiet("s")
     async with anyio.create_task_group() as group:

@@ -36,7 +36,7 @@ def beginning(name: str, counted: list[str]) -> Callable[[], Awaitable[str]]:
     return begin
 
 
-async def test_a_key_stands_for_its_session_for_a_day() -> None:
+async def test_a_key_identifies_its_session_for_a_day() -> None:
     clock, begun = Moved(), []
     keys = Keys(MemoryStorage().kv, clock)
     assert await keys.once("ann", "k", b"x", beginning("one", begun)) == ("one", True, None)
@@ -61,7 +61,7 @@ async def test_another_request_under_the_key_is_refused() -> None:
     assert caught.value.code == "IDEMPOTENCY_KEY_REUSED"
 
 
-async def test_a_key_is_free_again_when_nothing_began() -> None:
+async def test_a_key_is_free_again_if_nothing_was_started() -> None:
     keys = Keys(MemoryStorage().kv, Moved())
 
     async def fails() -> str:
@@ -73,7 +73,7 @@ async def test_a_key_is_free_again_when_nothing_began() -> None:
 
 
 @pytest.mark.slow
-async def test_who_comes_meanwhile_waits_and_not_for_ever() -> None:
+async def test_a_simultaneous_request_waits_for_a_limited_time() -> None:
     storage, clock = MemoryStorage(), Moved()
     keys, going = Keys(storage.kv, clock, patience_s=0.01), anyio.Event()
     found: list[Claimed] = []
@@ -121,7 +121,7 @@ async def test_a_caller_who_is_cancelled_frees_the_key() -> None:
     assert await storage.kv.scan(tenant=":requests") == ()
 
 
-async def test_what_cannot_be_read_is_told() -> None:
+async def test_an_unreadable_record_of_a_key_is_reported() -> None:
     storage = MemoryStorage()
     keys = Keys(storage.kv, Moved())
     await keys.once("ann", "k", b"x", beginning("one", []))

@@ -65,7 +65,7 @@ def test_a_limit_is_a_positive_number_or_none(value: object) -> None:
         Limits(concurrent=value)
 
 
-async def test_answers_tell_the_limits_and_what_is_left() -> None:
+async def test_answers_state_the_limits_and_the_remainder() -> None:
     clock = ManualClock()
     limits = UserLimits(MemoryStorage(clock=clock).kv, Limits(), clock=clock)
     admission = await limits.admit("ann", rounds=3)
@@ -76,7 +76,7 @@ async def test_answers_tell_the_limits_and_what_is_left() -> None:
     assert (await counted(clock).admit("ann", rounds=3)).headers == {}
 
 
-async def test_an_hour_moves_with_the_clock() -> None:
+async def test_an_hour_is_a_moving_window() -> None:
     clock = ManualClock()
     limits = counted(clock, conversations_per_hour=2)
     await limits.admit("ann", rounds=1)
@@ -96,7 +96,7 @@ async def test_an_hour_moves_with_the_clock() -> None:
     assert await left(limits) == {"conversations": 0}
 
 
-async def test_rounds_are_counted_by_the_day() -> None:
+async def test_rounds_are_counted_for_each_day() -> None:
     clock = ManualClock()
     limits = counted(clock, rounds_per_day=10)
     await limits.admit("ann", rounds=6)
@@ -118,7 +118,7 @@ async def test_more_rounds_than_a_day_has_are_never_admitted() -> None:
     assert (error.limit, error.retry_after_s, error.retryable) == ("rounds", None, False)
 
 
-async def test_the_limit_that_takes_longest_is_told() -> None:
+async def test_the_limit_with_the_longest_wait_is_reported() -> None:
     limits = counted(ManualClock(), conversations_per_hour=1, rounds_per_day=4, concurrent=1)
     await limits.admit("ann", rounds=4)
     with pytest.raises(RateLimited) as refused:
@@ -126,7 +126,7 @@ async def test_the_limit_that_takes_longest_is_told() -> None:
     assert refused.value.limit == "rounds"
 
 
-async def test_what_was_refused_or_undone_counts_for_nothing() -> None:
+async def test_refused_and_revoked_requests_are_not_counted() -> None:
     heard: list[str] = []
     clock = ManualClock()
     limits = UserLimits(MemoryStorage(clock=clock).kv, Limits(), clock=clock, refused=heard.append)
@@ -140,14 +140,14 @@ async def test_what_was_refused_or_undone_counts_for_nothing() -> None:
     assert await left(limits) == {"conversations": 5, "rounds": 100, "concurrent": 2}
 
 
-async def test_going_on_takes_a_place_and_counts_the_rounds_it_adds() -> None:
+async def test_continuing_takes_a_slot_and_counts_the_added_rounds() -> None:
     limits = counted(ManualClock(), conversations_per_hour=1, rounds_per_day=9, concurrent=2)
     await limits.admit("ann", rounds=3)
     await limits.admit("ann", rounds=2, begins=False)
     assert await left(limits) == {"conversations": 0, "rounds": 4, "concurrent": 0}
 
 
-async def test_who_used_more_than_there_is_now_may_go_on_with_what_began() -> None:
+async def test_a_user_above_a_lowered_limit_can_finish_started_conversations() -> None:
     clock = ManualClock()
     storage = MemoryStorage(clock=clock)
     before = counted(clock, storage, conversations_per_hour=9, rounds_per_day=90)
@@ -167,7 +167,7 @@ async def test_users_do_not_share_their_limits() -> None:
         await limits.admit("ann", rounds=1)
 
 
-async def test_a_place_nobody_renews_comes_free() -> None:
+async def test_a_slot_that_is_not_renewed_is_freed() -> None:
     clock = ManualClock()
     limits = counted(clock, concurrent=1)
     await limits.admit("ann", rounds=1)
@@ -179,7 +179,7 @@ async def test_a_place_nobody_renews_comes_free() -> None:
     await limits.admit("ann", rounds=1)
 
 
-async def test_a_place_is_kept_while_the_conversation_runs() -> None:
+async def test_a_slot_is_kept_while_the_conversation_runs() -> None:
     clock = PatientClock()
     limits = counted(clock, concurrent=1)
     conversation = Conversation()
@@ -201,7 +201,7 @@ async def _settle() -> None:
         await checkpoint()
 
 
-async def test_places_are_given_back_on_leaving() -> None:
+async def test_slots_are_freed_on_leaving() -> None:
     clock = PatientClock()
     limits = counted(clock, concurrent=1)
     conversation = Conversation()
@@ -211,7 +211,7 @@ async def test_places_are_given_back_on_leaving() -> None:
     assert await left(limits) == {"concurrent": 1}
 
 
-async def test_a_place_is_held_only_while_somebody_renews() -> None:
+async def test_a_slot_is_held_only_while_it_is_renewed() -> None:
     limits = counted(ManualClock(), concurrent=1)
     admission = await limits.admit("ann", rounds=1)
     with pytest.raises(RuntimeError, match="open"):
@@ -243,7 +243,7 @@ class OddValues(MemoryKeyValue):
         return await super().update(key, fn, **options)
 
 
-async def test_values_that_fail_in_a_way_of_their_own_take_nobody_along(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unusual_error_of_the_storage_affects_no_other_user(caplog: pytest.LogCaptureFixture) -> None:
     clock = PatientClock()
     values = OddValues(clock, checkpoint)
     limits, figures = UserLimits(values, Limits(), clock=clock), MetricsObserver(values, clock=clock)
@@ -269,7 +269,7 @@ class LateValues(MemoryKeyValue):
         return value
 
 
-async def test_who_gives_up_while_being_admitted_has_used_nothing() -> None:
+async def test_a_request_that_is_cancelled_during_admission_is_not_counted() -> None:
     clock = ManualClock()
     values = LateValues(clock, checkpoint)
     limits = UserLimits(values, Limits(), clock=clock)
@@ -281,7 +281,7 @@ async def test_who_gives_up_while_being_admitted_has_used_nothing() -> None:
     assert await values.scan(tenant=":limits"), "it was counted, and taken back"
 
 
-def test_a_clock_that_was_ahead_blocks_nobody_for_long() -> None:
+def test_a_clock_that_was_ahead_does_not_block_users_for_long() -> None:
     ahead_us = 400 * 24 * HOUR_S * 1_000_000
     account = Account().with_request(Request("a", 1, 5), now_us=ahead_us)
     assert [one.spent for one in account.standings(Limits(), now_us=0)] == [(), (), ()]
@@ -289,7 +289,7 @@ def test_a_clock_that_was_ahead_blocks_nobody_for_long() -> None:
     assert [one.remaining for one in soon.standings(Limits(), now_us=0)] == [4, 95, 2]
 
 
-async def test_what_cannot_be_read_is_an_error_of_the_storage() -> None:
+async def test_an_unreadable_record_is_an_error_of_the_storage() -> None:
     clock = ManualClock()
     storage = MemoryStorage(clock=clock)
     await storage.kv.put("user/ann", {"taken": "much"}, tenant=":limits")

@@ -60,7 +60,7 @@ def added(*tallies: Tally) -> Any:
 
 
 @given(tallies(), tallies(), tallies())
-def test_it_does_not_matter_in_which_order_tallies_are_added(one: Tally, two: Tally, three: Tally) -> None:
+def test_tallies_can_be_added_in_any_order(one: Tally, two: Tally, three: Tally) -> None:
     before = deepcopy(two)
     assert added(one, two, three) == added(three, one, two)
     assert two == before
@@ -71,13 +71,13 @@ def test_a_stored_tally_is_read_back(tally: Tally) -> None:
     assert Tally.read(tally.stored()) == tally
 
 
-def test_nothing_stored_is_nothing_counted() -> None:
+def test_without_stored_figures_all_counts_are_zero() -> None:
     assert Tally.read(None) == Tally()
     with pytest.raises(ValidationError):
         Tally.read({"begun": "many"})
 
 
-def test_names_are_bounded() -> None:
+def test_the_number_of_names_is_limited() -> None:
     tally = Tally()
     for number in range(MOST_NAMES + 25):
         tally.note_error(f"code {number}")
@@ -90,7 +90,7 @@ def test_names_are_bounded() -> None:
     assert (report.requests[0].route, report.requests[0].status, report.requests[0].count) == (OTHERS, 0, 25)
 
 
-def test_nothing_gives_no_rates() -> None:
+def test_without_figures_there_are_no_rates() -> None:
     report = report_of("24h", NOON, NOON, [(NOON, Tally())])
     assert report.conversations.completion_rate is None
     assert report.conversations.mean_s is None
@@ -110,7 +110,7 @@ def test_a_quantile_is_no_less_than_its_share_and_no_more_than_the_longest(secon
     assert found <= max(seconds)
 
 
-def test_prometheus_reads_what_is_exposed() -> None:
+def test_prometheus_can_read_the_metrics() -> None:
     tally = Tally(begun=3, completed=2, input_tokens=10, cost_usd=0.5)
     tally.times.note(2.0)
     tally.note_request("GET", '/a"b\\c', 200, 0.3)
@@ -132,7 +132,7 @@ def test_prometheus_reads_what_is_exposed() -> None:
     assert samples["roundtable_cost_usd_total", ()] == 0.5
 
 
-def test_the_page_of_metrics_has_all_of_them_and_no_others() -> None:
+def test_the_page_of_metrics_lists_exactly_the_existing_metrics() -> None:
     tally = Tally(agents={"Ada": NameTally()}, tools={"weigh": NameTally()}, errors={"X": 1}, refusals={"rounds": 1})
     tally.note_request("GET", "/x", 200, 0.1)
     gauges = {name: (what, lambda: 0) for name, what in GAUGES.items()}
