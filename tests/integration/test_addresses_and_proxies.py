@@ -40,11 +40,11 @@ def model(config=None, name="compatible", **variables):
     ],
 )
 class TestPlainHttpOnALocalNetwork:
-    def test_works_without_a_key(self, url):
+    def test_plain_http_works_without_a_key(self, url):
         assert model(ProviderConfig(base_url=url)).endpoint == url
         assert model(ROUNDTABLE_BASE_URL=url).endpoint == url
 
-    def test_is_refused_with_a_key_and_names_the_ways_out(self, url):
+    def test_plain_http_with_a_key_is_refused_with_the_ways_to_allow_it(self, url):
         for make in (
             lambda: model(ProviderConfig(base_url=url, api_key=KEY)),
             lambda: model(ROUNDTABLE_BASE_URL=url, ROUNDTABLE_API_KEY=KEY),
@@ -56,11 +56,11 @@ class TestPlainHttpOnALocalNetwork:
             assert "ROUNDTABLE_ALLOW_PLAIN_HTTP" in caught.value.hint
             assert KEY not in str(caught.value)
 
-    def test_is_allowed_with_a_key_where_the_caller_says_so(self, url):
+    def test_plain_http_with_a_key_is_allowed_on_request(self, url):
         assert model(ProviderConfig(base_url=url, api_key=KEY, allow_plain_http=True)).endpoint == url
         assert model(ProviderConfig(base_url=url, api_key=KEY), ROUNDTABLE_ALLOW_PLAIN_HTTP="true").endpoint == url
 
-    def test_is_a_note_of_doctor_and_broken_with_a_key(self, url):
+    def test_doctor_warns_about_plain_http_and_reports_it_as_broken_with_a_key(self, url):
         (note,) = (check for check in _addresses(Settings(compatible_base_url=url, compatible_model="m"), INFOS))
         assert (note.state, "plain http" in note.detail) == ("warning", True)
         (fault,) = _addresses(Settings(compatible_base_url=url, compatible_model="m", compatible_api_key=KEY), INFOS)
@@ -231,7 +231,7 @@ def ways(proxy):
 
 class TestProxies:
     @pytest.mark.parametrize("way", range(5))
-    async def test_every_way_to_set_one_is_used(self, way):
+    async def test_every_way_to_set_a_proxy_works(self, way):
         with proxied() as (server, proxy):
             config, variables = ways(proxy)[way]
             assert await call(model(config, **variables)) == "ok"
@@ -249,7 +249,7 @@ class TestProxies:
             assert KEY.encode() not in b"".join(proxy.heads)
             assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
 
-    async def test_one_that_refuses_is_named_and_not_asked_again(self):
+    async def test_a_proxy_that_refuses_is_named_and_not_retried(self):
         with proxied(status=407) as (_, proxy):
             made = model(ProviderConfig(base_url="https://models.example.org/v1", proxy=proxy.url))
             with pytest.raises(APINetworkError, match="the proxy refused") as caught:
@@ -257,14 +257,14 @@ class TestProxies:
         assert not caught.value.retryable
         assert proxy.url in caught.value.hint
 
-    async def test_one_that_is_not_there_is_named_without_its_password(self):
+    async def test_an_unreachable_proxy_is_named_without_its_password(self):
         config = ProviderConfig(base_url="https://models.example.org/v1", proxy="http://me:secret@127.0.0.1:9")
         with pytest.raises(APINetworkError) as caught:
             await call(model(config))
         assert "through the proxy http://127.0.0.1:9" in caught.value.hint
         assert "secret" not in f"{caught.value} {caught.value.hint} {config!r}"
 
-    async def test_of_the_environment_are_ignored_and_errors_say_so(self, monkeypatch):
+    async def test_proxies_of_the_environment_are_ignored_and_errors_say_so(self, monkeypatch):
         with LoopbackServer() as server:
             assert await call(model(ProviderConfig(base_url=server.url), **PROXY)) == "ok"
             assert await call(model(ProviderConfig(base_url=server.url), **PROXY, ROUNDTABLE_PROXY="env")) == "ok"
@@ -275,7 +275,7 @@ class TestProxies:
         assert "proxy" in caught.value.hint
         assert "trust_env=True" in caught.value.hint
 
-    def test_are_excluded_by_no_proxy(self):
+    def test_proxies_are_skipped_for_hosts_in_no_proxy(self):
         settings = Settings.from_env({**PROXY, "NO_PROXY": "example.net, *.corp.example, api.example.org:8443"})
         excluded = ("https://example.net/v1", "https://a.example.net", "https://x.corp.example",
                     "https://api.example.org:8443/v1", "https://127.0.0.1/", "http://localhost:1/v1")  # fmt: skip
@@ -284,13 +284,13 @@ class TestProxies:
         assert Settings.from_env({**PROXY, "no_proxy": "*"}).proxy_for("https://example.org") is None
 
     @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "http://", "http://a b:1", "http://h:port"])
-    def test_of_another_kind_are_refused(self, proxy):
+    def test_proxies_of_another_kind_are_refused(self, proxy):
         with pytest.raises(ConfigurationError, match="not the address of an HTTP proxy"):
             model(ProviderConfig(base_url="https://models.example.org", proxy=proxy))
         with pytest.raises(ConfigurationError, match="ROUNDTABLE_PROXY"):
             model(ProviderConfig(base_url="https://models.example.org"), ROUNDTABLE_PROXY=proxy)
 
-    def test_have_no_effect_on_a_client_of_the_caller(self):
+    def test_a_proxy_together_with_a_client_of_the_caller_is_refused(self):
         import httpx
 
         client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200)))
@@ -298,7 +298,7 @@ class TestProxies:
         with pytest.raises(ConfigurationError, match="no effect on your own client"):
             model(config)
 
-    def test_are_named_by_doctor(self):
+    def test_doctor_lists_proxies(self):
         (ignored,) = _proxies(Settings.from_env(PROXY))
         assert (ignored.state, "ROUNDTABLE_PROXY=env" in ignored.fix) == ("warning", True)
         (used,) = _proxies(Settings.from_env({**PROXY, "ROUNDTABLE_PROXY": "env"}))

@@ -127,7 +127,7 @@ def base(name: str, model: Any, toolkit: Any = None) -> rt.BaseAgent:
     return rt.BaseAgent(config_of(name), model, toolkit=toolkit, nonce=lambda: "n" * 16)
 
 
-async def test_an_agent_that_states_its_request_is_estimated_like_a_base_agent() -> None:
+async def test_a_custom_agent_that_states_its_request_is_estimated_like_a_base_agent() -> None:
     model = ScriptedModel({"*": [said("Tea")] * 4})
     table = table_of(Plain("ada", model), Plain("bo", model))
     worst = table.estimate(TOPIC, rounds=2)
@@ -139,14 +139,14 @@ async def test_an_agent_that_states_its_request_is_estimated_like_a_base_agent()
     assert result.usage.input_tokens <= worst.input_tokens
 
 
-def test_an_agent_that_states_nothing_costs_an_unknown_sum() -> None:
+def test_the_cost_of_an_agent_that_states_nothing_is_unknown() -> None:
     worst = table_of(Silent("ada", ScriptedModel([]))).estimate(TOPIC, rounds=1)
     assert (worst.calls, worst.cost_usd) == (1, None)
     assert "how much ada may use is unknown, because they do not say what they ask a model" in worst.notes
 
 
 @pytest.mark.parametrize("place", ["table", "agent", "own agent", "nested"])
-def test_a_toolkit_that_states_its_calls_is_priced_like_the_built_in_one(place: str) -> None:
+def test_a_custom_toolkit_that_states_its_calls_is_priced_like_the_built_in_one(place: str) -> None:
     asked = ScriptedModel([], model="oracle")
     standard = DefaultAgentToolkit(standard=False)
     standard.register_tool(OracleTool(asked))
@@ -175,7 +175,7 @@ def test_a_toolkit_that_states_its_calls_is_priced_like_the_built_in_one(place: 
 
 
 @pytest.mark.parametrize("of_table", [True, False])
-async def test_a_budget_in_dollars_needs_the_prices_of_a_toolkit_of_others(of_table: bool) -> None:
+async def test_a_budget_in_dollars_needs_the_prices_of_a_custom_toolkit(of_table: bool) -> None:
     kit = Oracle(ScriptedModel([], model="unpriced"))
     agent = base("ada", model_with_tools(said("Tea")), toolkit=None if of_table else kit)
     table = rt.Roundtable(

@@ -48,7 +48,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.slow
-async def test_a_debate_of_three_is_valid_whole_and_short_enough(model: ChatModel) -> None:
+async def test_a_debate_of_three_embedded_agents_is_valid_and_short_enough(model: ChatModel) -> None:
     agents = [BaseAgent(config, model) for config in seat_personas([("local", None)] * 3)]
     seats = tuple(Seat(id=agent.id, name=agent.name) for agent in agents)
     context = DebateContext(session_id="s", topic="Is remote work better than office work?", mode="m", agents=seats)

@@ -64,7 +64,7 @@ def test_each_option_has_its_own_votes(options: list[str]) -> None:
     assert len(switches) > 0
 
 
-def test_alike_options_are_dissent_for_exits_statistics_and_analyzers() -> None:
+def test_votes_for_alike_options_count_as_dissent_for_exits_statistics_and_analyzers() -> None:
     said = [AgentResponse(agent_id=name, agent_name=name, position="x", choice=name) for name in ("CO", "Co")]
     assert StanceAnalyzer().analyze(said).agreement_level == 0.0
     assert calculate_stats(said).position_distribution == {"CO": 1, "Co": 1}

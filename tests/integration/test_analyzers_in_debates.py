@@ -46,7 +46,7 @@ async def test_a_model_reads_each_round_once_and_its_clusters_decide() -> None:
 
 
 @pytest.mark.parametrize(("analyzer", "asked", "method"), [("auto", 0, "stance"), ("ai", 1, "ai")])
-async def test_with_options_nobody_is_paid_to_read_who_chose_what(analyzer: str, asked: int, method: str) -> None:
+async def test_no_model_is_asked_to_analyze_choices_among_options(analyzer: str, asked: int, method: str) -> None:
     reader = ScriptedModel({"analyzer": [READING] * 3})
 
     def choices(request: Any) -> Any:
@@ -118,7 +118,7 @@ async def test_a_panel_of_analyzers_states_its_spread() -> None:
         ("basic", "basic", ()),
     ],
 )
-async def test_the_analyzer_asked_for_measures_and_states_why_it_did_not(
+async def test_the_requested_analyzer_measures_or_states_why_it_did_not(
     analyzer: str, method: str, causes: tuple[str, ...]
 ) -> None:
     result = await table_of(CountingModel(positions), analyzer=analyzer).debate("Tea?", rounds=1)
@@ -126,7 +126,7 @@ async def test_the_analyzer_asked_for_measures_and_states_why_it_did_not(
     assert (result.consensus.method, result.consensus.causes) == (method, causes)
 
 
-async def test_a_reader_that_fails_costs_no_round() -> None:
+async def test_a_failed_analyzer_loses_no_round() -> None:
     reader = ScriptedModel({"*": APINetworkError("down", retryable=False)})
     result = await table_of(CountingModel(positions), seats={"analyzer": reader}).debate("Tea?", rounds=1)
     assert result.consensus is not None
@@ -142,14 +142,14 @@ async def test_a_reader_that_fails_costs_no_round() -> None:
         ({"seats": {"analyzer": "nobody:x"}}, "nobody"),
     ],
 )
-async def test_a_wrong_analyzer_is_refused_before_anybody_is_asked(options: dict[str, Any], match: str) -> None:
+async def test_a_wrong_analyzer_is_refused_before_any_agent_is_asked(options: dict[str, Any], match: str) -> None:
     model = CountingModel("Tea")
     with pytest.raises(ConfigurationError, match=match):
         await table_of(model, **options).debate("Tea?", rounds=1)
     assert not model.begun
 
 
-def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
+def test_the_light_model_of_the_first_provider_analyzes_the_rounds() -> None:
     keys = {"ANTHROPIC_API_KEY": "k" * 20, "OPENAI_API_KEY": "k" * 20}
     table = rt.Roundtable(storage="memory://", settings=Settings.from_env(keys))
     named = {"openai": "gpt-5-mini", "anthropic": "claude-haiku-4-5"}
@@ -171,7 +171,7 @@ def test_the_light_model_of_the_first_provider_at_the_table_reads() -> None:
     )
 
 
-def test_a_model_without_a_price_reads_nothing_under_a_budget_of_dollars() -> None:
+def test_a_model_without_a_price_analyzes_nothing_under_a_budget_in_dollars() -> None:
     table = rt.Roundtable(
         storage="memory://",
         seats={"analyzer": "compatible:m"},
@@ -198,7 +198,7 @@ async def test_a_mode_with_built_in_opposition_is_not_looked_at_for_groupthink()
     assert warnings == {"collaborative": True, "adversarial": False, "devils-advocate": False, "delphi": True}
 
 
-async def test_an_engine_by_itself_reads_with_the_analyzer_it_is_given() -> None:
+async def test_an_engine_without_a_table_uses_the_analyzer_it_is_given() -> None:
     agents = AgentRegistry()
     for agent in seated(CountingModel(positions), "ada", "bo", "cy"):
         agents.add_agent(agent)
@@ -232,7 +232,7 @@ class _Meters:
 
 
 @pytest.mark.parametrize(("name", "returned"), [("text", "str"), ("not-async", "Measured without `await`")])
-async def test_an_analyzer_of_a_plugin_that_returns_another_type_is_named_and_loses_no_round(
+async def test_an_analyzer_of_a_plugin_that_returns_a_wrong_type_is_named_and_loses_no_round(
     name: str, returned: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = table_of(CountingModel("Tea"), analyzer=name, plugins=[_Meters()])

@@ -84,7 +84,7 @@ def answers(request: Any) -> Any:
 
 @pytest.mark.parametrize("options", [None, ["Tea", "Milk"]], ids=["open", "options"])
 @pytest.mark.parametrize("readers", [0, 1, 2])
-async def test_an_analyzer_of_a_plugin_measures_and_costs_what_the_built_in_one_does(
+async def test_an_analyzer_of_a_plugin_measures_and_costs_the_same_as_the_built_in_one(
     readers: int, options: list[str] | None
 ) -> None:
     results: list[rt.DebateResult] = []
@@ -136,7 +136,7 @@ def test_a_model_that_the_table_does_not_meter_makes_the_cost_unknown() -> None:
     assert (worst.cost_usd, without.cost_usd is None) == (None, False)
 
 
-def test_a_meter_without_the_method_counts_as_one_without_calls() -> None:
+def test_a_meter_without_the_method_counts_as_a_meter_without_calls() -> None:
     plugin = Analyzers(titles=lambda model: Titles(model, states=False))
     seats = {"analyzer": ScriptedModel([])}
     worst = table_of(CountingModel(answers), analyzer="titles", plugins=[plugin], seats=seats).estimate("Tea?")

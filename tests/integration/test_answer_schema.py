@@ -59,7 +59,7 @@ async def held(answers: dict[str, Any], **options: Any) -> DebateResult:
         return await table.debate(TOPIC, **{"rounds": 1, "answer_schema": City, **options})
 
 
-async def test_the_value_of_those_who_hold_the_answer_is_the_value_of_the_debate() -> None:
+async def test_the_value_of_the_agents_that_hold_the_answer_is_the_value_of_the_debate() -> None:
     madrid = said("Madrid", {"name": "Madrid", "country": "Spain"})
     result = await held({"ada": LISBON, "bo": LISBON, "cy": madrid})
     assert result.answer == "Lisbon"
@@ -74,7 +74,7 @@ async def test_the_value_of_those_who_hold_the_answer_is_the_value_of_the_debate
     assert "545000" in result.to_html()
 
 
-async def test_values_that_differ_are_no_value_of_the_debate() -> None:
+async def test_different_values_give_the_debate_no_value() -> None:
     other = said("Lisbon", {"name": "Lisbon", "country": "Portugal"})
     result = await held({"ada": LISBON, "bo": other})
     assert result.answer == "Lisbon"
@@ -94,7 +94,7 @@ async def test_values_that_differ_are_no_value_of_the_debate() -> None:
     ],
     ids=["incomplete", "wrong type", "text", "missing", "list", "too long"],
 )
-async def test_an_answer_whose_value_does_not_fit_is_asked_for_once_more(value: object, problem: str) -> None:
+async def test_an_answer_with_an_invalid_value_is_requested_once_more(value: object, problem: str) -> None:
     result = await held({"ada": [said("Lisbon", value), LISBON]})
     assert result.value == LISBON["value"]
     assert result.usage.calls == 2
@@ -105,7 +105,7 @@ async def test_an_answer_whose_value_does_not_fit_is_asked_for_once_more(value: 
     assert (never.answer, never.value, never.usage.calls) == ("Lisbon", None, 2)
 
 
-async def test_the_model_is_told_what_is_wrong_and_a_worse_second_answer_loses_nothing() -> None:
+async def test_the_model_is_told_what_is_wrong_and_a_worse_second_answer_is_ignored() -> None:
     asked: list[ChatRequest] = []
 
     def reply(request: ChatRequest) -> object:
@@ -130,7 +130,7 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("depth", "kept"), [(60, True), (70, False), (260, False), (400, False)])
-async def test_a_value_of_any_depth_takes_no_answer_away(depth: int, kept: bool) -> None:
+async def test_a_deeply_nested_value_loses_no_answer(depth: int, kept: bool) -> None:
     result = await held({"ada": said("Lisbon", nested(depth))}, answer_schema={"type": "object"})
     assert (result.answer, result.value is not None) == ("Lisbon", kept) or depth == 400  # not read as JSON at all
     assert result.rounds[0].responses[0].agent_id == "ada"
@@ -161,7 +161,7 @@ async def test_other_faults_are_not_hidden_by_a_readable_answer() -> None:
         await held({"ada": [said("Lisbon", {"name": 7}), StorageError("the disk is full")]})
 
 
-async def test_prose_has_no_value_and_says_so() -> None:
+async def test_prose_has_no_value_and_a_warning_says_so() -> None:
     result = await held({"ada": "Lisbon, without doubt."})
     (turn,) = result.rounds[0].turns
     assert turn.outcome == "answered"
@@ -188,7 +188,7 @@ async def test_a_model_with_structured_output_gets_the_schema_with_its_definitio
     assert "$defs" not in schema["properties"]["value"]
 
 
-async def test_values_survive_the_store_a_fork_and_further_rounds() -> None:
+async def test_values_survive_storing_forking_and_further_rounds() -> None:
     storage = MemoryStorage()
     async with Roundtable(scripted_agents({"ada": LISBON, "bo": LISBON}), storage=storage) as table:
         first = await table.debate(TOPIC, rounds=1, answer_schema=SCHEMA)
@@ -230,7 +230,7 @@ async def test_people_and_tiny_models_are_not_asked_for_values() -> None:
     assert not [warning for warning in turn.result.warnings if "value" in warning]
 
 
-async def test_a_value_that_nobody_asked_for_is_not_kept() -> None:
+async def test_a_value_that_was_not_requested_is_dropped() -> None:
     result = await held({"ada": LISBON}, answer_schema=None)
     assert (result.value, result.values) == (None, {})
     assert result.rounds[0].responses[0].value is None
@@ -250,12 +250,12 @@ async def test_a_value_that_nobody_asked_for_is_not_kept() -> None:
     ],
     ids=["no object", "no schema", "too long", "another document", "pattern", "number", "class", "scalar"],
 )
-async def test_what_cannot_be_asked_for_is_refused_before_any_call(schema: Any, problem: str) -> None:
+async def test_a_schema_that_cannot_be_requested_is_refused_before_any_call(schema: Any, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         await held({"ada": LISBON}, answer_schema=schema)
 
 
-async def test_without_the_extra_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_extra_is_named_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     with pytest.raises(ConfigurationError, match="need the extra 'schema'") as refused:
         await held({"ada": LISBON})
@@ -282,7 +282,7 @@ async def test_over_mcp_the_value_is_in_the_result_and_in_the_answers() -> None:
     assert [answer["value"] for answer in details["responses"]] == [LISBON["value"]] * 2
 
 
-async def test_true_is_not_one() -> None:
+async def test_the_values_true_and_1_are_different() -> None:
     says = {
         "ada": {"position": "Tea", "value": {"n": [1]}},
         "bo": {"position": "Tea", "value": {"n": [True]}},

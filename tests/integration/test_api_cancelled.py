@@ -34,7 +34,7 @@ class Closing(ScriptedModel):
 
 
 @pytest.mark.slow
-async def test_one_that_never_closes_keeps_no_other_open(
+async def test_a_model_that_never_closes_does_not_keep_others_open(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(assembly, "_CLOSE_S", 0.05)
@@ -56,7 +56,7 @@ async def test_a_cancellation_waits_until_all_is_closed() -> None:
     assert (one.closed, two.closed) == (True, True)
 
 
-async def test_a_stream_is_left_in_bounded_time_whatever_an_agent_does(
+async def test_leaving_a_stream_takes_bounded_time_whatever_an_agent_does(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(runs, "_LEAVE_S", 0.05)
@@ -78,7 +78,7 @@ async def test_a_stream_is_left_in_bounded_time_whatever_an_agent_does(
 
 
 @pytest.mark.parametrize("how", ["start", "stream"])
-async def test_a_table_that_is_left_while_a_debate_is_prepared_says_so(how: str) -> None:
+async def test_leaving_a_table_while_a_debate_is_prepared_is_reported(how: str) -> None:
     class Slow(MemoryStorage):
         reached, go = anyio.Event(), anyio.Event()
 
@@ -107,7 +107,7 @@ async def test_a_table_that_is_left_while_a_debate_is_prepared_says_so(how: str)
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("place", ["exit", "agent_complete", "debate_start"])
-async def test_asyncio_s_own_cancellation_waits_for_a_write_too(place: str) -> None:
+async def test_cancelling_an_asyncio_task_waits_for_a_write_too(place: str) -> None:
     """`Task.cancel` knows no shield: it interrupted the last write, and left the session active."""
     import asyncio
 
@@ -137,7 +137,7 @@ async def test_asyncio_s_own_cancellation_waits_for_a_write_too(place: str) -> N
     assert again.status == "completed"
 
 
-async def test_a_synthesis_that_was_paid_for_is_stored_whoever_leaves_meanwhile() -> None:
+async def test_a_paid_synthesis_is_stored_even_if_its_caller_leaves() -> None:
     class Clerk(CountingModel):
         async def complete(self, request: ChatRequest) -> ChatResponse:
             if request.metadata.get("purpose") != "synthesis":
@@ -156,7 +156,7 @@ async def test_a_synthesis_that_was_paid_for_is_stored_whoever_leaves_meanwhile(
     assert (after.synthesis.conclusion, after.usage.calls) == ("Tea.", 2)
 
 
-async def test_an_import_from_a_pipe_to_which_nobody_writes_can_be_left(tmp_path: Path) -> None:
+async def test_an_import_from_a_silent_pipe_can_be_cancelled(tmp_path: Path) -> None:
     pipe: Any = tmp_path / "pipe"
     os.mkfifo(pipe)
     try:

@@ -82,7 +82,7 @@ def test_importing_loads_nothing_heavy(tmp_path: Path) -> None:
     assert [name for name in HEAVY if name in modules] == []
 
 
-def test_every_public_name_can_be_had_and_is_listed() -> None:
+def test_every_public_name_can_be_imported_and_is_listed() -> None:
     assert len(roundtable.__all__) <= 45
     for name in roundtable.__all__:
         assert getattr(roundtable, name) is not None
@@ -98,7 +98,7 @@ def test_the_packages_with_public_names_are_attributes_of_the_root(name: str) ->
     assert done.stdout == f"roundtable.{name}\n"
 
 
-def test_every_type_can_be_had_from_the_package_of_types() -> None:
+def test_every_type_can_be_imported_from_the_package_of_types() -> None:
     from roundtable import types
 
     for name in types.__all__:
@@ -158,7 +158,7 @@ print(json.dumps({{
 
 @pytest.mark.slow
 @pytest.mark.parametrize("storage", ["memory://", "sqlite:///debates.db"])
-def test_the_first_debate_loads_the_library_beside_the_event_loop(storage: str, tmp_path: Path) -> None:
+def test_the_first_debate_loads_the_library_in_a_thread(storage: str, tmp_path: Path) -> None:
     """Who else lives on the loop has its turn meanwhile: it stood still for half a second."""
     done = subprocess.run(
         [sys.executable, "-c", FIRST_DEBATE.format(storage=storage)],
@@ -222,7 +222,7 @@ CONFIGS = "[roundtable.AgentConfig(id=id, name=id, provider='anthropic', model='
         pytest.param(NAMES, "None", "agents", id="agents of the call"),
     ],
 )
-def test_models_over_http_are_loaded_beside_the_event_loop(agents: str, table: str, call: str, tmp_path: Path) -> None:
+def test_models_over_http_are_loaded_in_a_thread(agents: str, table: str, call: str, tmp_path: Path) -> None:
     """Nothing answers at the address, so this also covers what retries need."""
     code = FIRST_CALLS.format(agents=agents, table=table, call=call)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)

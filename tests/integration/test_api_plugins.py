@@ -59,7 +59,7 @@ class Brief(CollaborativeMode):
         return EndDebate(reason="brief") if isinstance(plan, EndRound) else plan
 
 
-async def test_a_table_uses_what_its_plugins_bring() -> None:
+async def test_a_table_uses_the_parts_of_its_plugins() -> None:
     acme = Acme()
     table = Roundtable(["acme:large", "acme"], storage="acme-store://here", plugins=[acme])
     result = await table.debate("What to buy?", mode="brief", rounds=3)
@@ -70,12 +70,12 @@ async def test_a_table_uses_what_its_plugins_bring() -> None:
     await table.aclose()
 
 
-async def test_plugins_are_of_one_table_alone() -> None:
+async def test_plugins_of_one_table_are_unknown_to_other_tables() -> None:
     with pytest.raises(ConfigurationError, match="unknown provider 'acme'"):
         await Roundtable(["acme"], storage="memory://").debate("Tea?")
 
 
-async def test_what_is_no_plugin_or_clashes_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+async def test_an_invalid_or_clashing_plugin_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
     file = tmp_path / "d.db"
     storage = f"sqlite:///{file}"
     with pytest.raises(PluginError, match="implements no hook"):
@@ -85,7 +85,7 @@ async def test_what_is_no_plugin_or_clashes_is_refused_before_anything_is_opened
     assert not await anyio.Path(file).exists()
 
 
-async def test_one_call_takes_plugins_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_single_call_takes_plugins_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_PATH", str(tmp_path / "d.db"))
     result = await roundtable.debate("What to buy?", rounds=1, agents=["acme"], plugins=[Acme()])
     assert result.answer == "Buy Acme"
@@ -117,7 +117,7 @@ async def test_an_object_of_a_mode_that_is_registered_may_be_given_too() -> None
     assert (await table.debate("Tea?", mode=CollaborativeMode(), rounds=1)).status == "completed"
 
 
-async def test_elsewhere_a_session_of_an_own_mode_needs_a_plugin_that_brings_it() -> None:
+async def test_another_table_needs_a_plugin_for_a_session_with_a_custom_mode() -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
 
     def table(**more: Any) -> Roundtable:
@@ -149,7 +149,7 @@ class Half:
         pytest.param(7, "mode must be the name of a mode, or a mode, not 7", id="number"),
     ],
 )
-async def test_what_is_no_mode_is_refused(mode: Any, message: str) -> None:
+async def test_a_value_that_is_not_a_mode_is_refused(mode: Any, message: str) -> None:
     model = CountingModel("Tea")
     with pytest.raises(ConfigurationError, match=message):
         await Roundtable(seated(model, "ada"), storage="memory://").debate("Tea?", mode=mode)
@@ -167,7 +167,7 @@ class Notes:
         self.events.append(event)
 
 
-async def test_observers_hear_every_event_of_every_debate_in_order() -> None:
+async def test_observers_get_every_event_of_every_debate_in_order() -> None:
     notes, heard = Notes(), list[Event]()
     table = Roundtable(seated(CountingModel("Tea"), "ada"), storage="memory://", observers=[notes, heard.append])
     sessions = [(await table.debate(topic, rounds=1)).session_id for topic in ("Tea?", "Coffee?")]
@@ -219,12 +219,12 @@ class WaitsToNotify:
         pytest.param(print, id="no list"),
     ],
 )
-async def test_what_cannot_hear_an_event_is_refused(observers: Any) -> None:
+async def test_an_invalid_observer_is_refused(observers: Any) -> None:
     with pytest.raises(ConfigurationError, match="observers must be"):
         await Roundtable(seated(CountingModel("Tea"), "ada"), storage="memory://", observers=observers).debate("Tea?")
 
 
-def test_an_observer_hears_a_lost_quorum_through_the_blocking_facade() -> None:
+def test_an_observer_gets_a_lost_quorum_through_the_blocking_facade() -> None:
     heard: list[str] = []
     hears: Callable[[Event], None] = lambda event: heard.append(event.type)  # noqa: E731
     agents = seated(CountingModel(lambda _: ValueError("no")), "ada")

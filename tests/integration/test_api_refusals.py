@@ -82,7 +82,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("asked", "message"), REFUSED)
-async def test_a_debate_that_cannot_work_is_refused_first(asked: dict[str, Any], message: str) -> None:
+async def test_a_debate_that_cannot_work_is_refused_before_any_call(asked: dict[str, Any], message: str) -> None:
     model, storage = CountingModel("Tea"), MemoryStorage()
     table = Roundtable(seated(model, "ada", "bo"), storage=storage, settings=Settings())
     with pytest.raises(ConfigurationError, match=message) as caught:
@@ -100,7 +100,7 @@ async def test_a_refusal_says_what_to_do(asked: dict[str, Any]) -> None:
     assert caught.value.hint
 
 
-async def test_the_number_of_rounds_can_be_moved_by_the_environment() -> None:
+async def test_the_environment_can_change_the_number_of_rounds() -> None:
     settings = Settings.from_env({"ROUNDTABLE_MAX_ROUNDS": "2"})
     table = Roundtable(seated(CountingModel("Tea"), "ada"), storage="memory://", settings=settings)
     with pytest.raises(ConfigurationError, match="rounds must be from 1 to 2, not 3"):
@@ -154,7 +154,7 @@ async def test_an_id_that_cannot_be_stored_is_refused_first(session_id: Any) -> 
 
 
 @pytest.mark.parametrize("deadline_s", [0, -1, float("nan")])
-async def test_a_deadline_that_is_no_time_is_refused_on_resume(deadline_s: float) -> None:
+async def test_an_invalid_deadline_is_refused_on_resume(deadline_s: float) -> None:
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
     table = Roundtable(agents, storage=storage)
     prepared = await table._debates.prepare("Tea?")
@@ -206,7 +206,7 @@ async def test_a_table_that_cannot_work_says_so_at_its_first_use(more: dict[str,
 
 @pytest.mark.parametrize("storage", ["memory://", "sqlite:///a.db"])
 @pytest.mark.parametrize("method", ["session", "resume", "extend", "delete", "export", "pause", "stop", "synthesize"])
-async def test_a_result_in_place_of_its_id_is_refused_with_what_to_give(
+async def test_a_result_given_instead_of_its_id_is_refused_with_a_hint(
     storage: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -221,6 +221,6 @@ async def test_a_result_in_place_of_its_id_is_refused_with_what_to_give(
                 await table.fork(wrong, at_round=0)  # type: ignore[arg-type]
 
 
-async def test_the_longest_topic_is_fine() -> None:
+async def test_a_topic_of_the_maximum_length_is_accepted() -> None:
     result = await table_of(CountingModel("Tea"), "ada").debate("x" * 10_000, rounds=1)
     assert result.status == "completed"

@@ -47,7 +47,7 @@ def threads() -> Threads:
     return begun
 
 
-async def test_a_started_debate_runs_by_itself_and_is_asked_for_later() -> None:
+async def test_a_started_debate_runs_by_itself_and_its_result_is_read_later() -> None:
     async with table_of(CountingModel(late(0.02, "Tea"))) as table:
         handle = await table.start("Tea?", rounds=2)
         assert not handle.done
@@ -57,7 +57,7 @@ async def test_a_started_debate_runs_by_itself_and_is_asked_for_later() -> None:
         assert await handle.result() is result
 
 
-async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_partial(
+async def test_leaving_the_table_pauses_started_debates_and_their_results_are_partial(
     tmp_path: Path, threads: Threads
 ) -> None:
     url = f"sqlite:///{tmp_path / 'd.db'}"
@@ -80,9 +80,7 @@ async def test_leaving_the_table_pauses_what_was_started_and_its_result_is_parti
         assert (await table.resume(handle.session_id)).status == "completed"
 
 
-async def test_leaving_the_table_by_an_error_or_a_cancellation_closes_it_all_the_same(
-    tmp_path: Path, threads: Threads
-) -> None:
+async def test_leaving_the_table_by_an_error_or_a_cancellation_closes_it_too(tmp_path: Path, threads: Threads) -> None:
     url = f"sqlite:///{tmp_path / 'd.db'}"
 
     async def fail() -> None:
@@ -133,7 +131,7 @@ async def test_start_needs_an_entered_table_and_a_table_is_entered_once() -> Non
         assert (await table.debate("Tea?", rounds=1)).answer == "Tea"
 
 
-async def test_a_table_is_usable_without_being_entered_and_again_after_it_was_closed(
+async def test_a_table_works_without_being_entered_and_again_after_it_was_closed(
     tmp_path: Path, threads: Threads
 ) -> None:
     table = table_of(CountingModel("Tea"), storage=f"sqlite:///{tmp_path / 'd.db'}")
@@ -147,7 +145,7 @@ async def test_a_table_is_usable_without_being_entered_and_again_after_it_was_cl
     await table.aclose()
 
 
-async def test_two_tables_share_nothing() -> None:
+async def test_two_tables_share_no_agents_sessions_or_modes() -> None:
     one = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", tenant="a")
     two = Roundtable(scripted_agents({"ada": "Coffee"}), storage="memory://")
     first, second = await one.debate("Which?", rounds=1), await two.debate("Which?", rounds=1)
@@ -172,7 +170,7 @@ async def test_tenants_on_one_storage_do_not_see_each_other() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_many_debates_at_once_keep_apart(kind: str, tmp_path: Path) -> None:
+async def test_debates_that_run_at_once_stay_separate(kind: str, tmp_path: Path) -> None:
     """Also when they share agents: each sees only its own topic and answers."""
     storage = MemoryStorage() if kind == "memory" else SQLiteStorage(tmp_path / "d.db")
     model = CountingModel(lambda request: f"from {request.metadata['session']}")
@@ -207,7 +205,7 @@ def test_a_table_may_be_used_in_one_event_loop_after_another(backends: tuple[str
 
 
 @pytest.mark.slow
-async def test_a_deadline_gives_what_was_answered_by_then(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_deadline_returns_the_answers_given_so_far(capsys: pytest.CaptureFixture[str]) -> None:
     model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
     storage = MemoryStorage()
     table = table_of(model, storage=storage)
@@ -229,7 +227,7 @@ async def test_a_deadline_gives_what_was_answered_by_then(capsys: pytest.Capture
     await fold_of(storage, result.session_id)
 
 
-async def test_agents_may_be_given_as_models_configurations_or_themselves() -> None:
+async def test_agents_can_be_given_as_models_configurations_or_agent_objects() -> None:
     model = ScriptedModel({"*": said("Tea")}, model="small")
     (bo,) = scripted_agents({"bo": "Tea"})
     result = await Roundtable([model, bo], storage="memory://").debate("Tea?", rounds=1)
@@ -237,7 +235,7 @@ async def test_agents_may_be_given_as_models_configurations_or_themselves() -> N
     assert result.answer == "Tea"
 
 
-async def test_agents_of_one_model_are_told_apart_by_persona() -> None:
+async def test_agents_of_one_model_are_distinguished_by_persona() -> None:
     model = ScriptedModel({"*": said("Tea")})
     result = await Roundtable([model, model, model], storage="memory://").debate("Tea?", rounds=1)
     assert len({agent.id for agent in result.agents}) == 3
@@ -250,7 +248,7 @@ async def test_a_model_that_the_caller_brought_is_guarded() -> None:
         await table.debate("Tea?", rounds=1)
 
 
-async def test_agents_given_for_one_debate_take_part_when_it_goes_on() -> None:
+async def test_agents_given_for_one_debate_take_part_when_it_continues() -> None:
     table = table_of(CountingModel("Tea"), "ada")
     model = CountingModel("Coffee")
     result = await table.debate("Which?", rounds=1, agents=seated(model, "di", "ed"))
@@ -259,7 +257,7 @@ async def test_agents_given_for_one_debate_take_part_when_it_goes_on() -> None:
     assert len(model.begun) == 4
 
 
-async def test_the_tables_agents_of_the_same_id_take_a_stored_agents_place() -> None:
+async def test_agents_of_the_table_replace_stored_agents_with_the_same_id() -> None:
     storage = MemoryStorage()
     result = await table_of(CountingModel("Tea"), "ada", storage=storage).debate("Which?", rounds=1)
     other = CountingModel("Coffee")
@@ -268,7 +266,7 @@ async def test_the_tables_agents_of_the_same_id_take_a_stored_agents_place() -> 
     assert other.begun == [("ada", "2")]
 
 
-async def test_a_stored_agent_that_cannot_be_made_here_is_said_before_anything_happens() -> None:
+async def test_a_stored_agent_that_cannot_be_created_is_reported_before_anything_happens() -> None:
     storage = MemoryStorage()
     agents = [*seated(CountingModel("Tea"), "ada")]
     result = await Roundtable(agents, storage=storage).debate("Which?", rounds=1)
@@ -278,7 +276,7 @@ async def test_a_stored_agent_that_cannot_be_made_here_is_said_before_anything_h
     assert (await stranger.session(result.session_id)).to_json() == result.to_json()
 
 
-async def test_debates_leave_nothing_behind_in_the_table() -> None:
+async def test_debates_leave_no_objects_in_the_table() -> None:
     table = table_of(CountingModel("Tea"))
     for _ in range(3):
         await table.debate("Tea?", rounds=1)
@@ -304,7 +302,7 @@ async def test_sessions_are_listed_newest_first_and_can_be_narrowed() -> None:
     assert [found.id for found in await table.sessions(SessionFilter(topic="NOON"))] == [first.session_id]
 
 
-async def test_closing_goes_on_where_one_part_cannot_be_closed(tmp_path: Path, threads: Threads) -> None:
+async def test_closing_continues_if_one_part_cannot_be_closed(tmp_path: Path, threads: Threads) -> None:
     class Stuck(ScriptedModel):
         async def aclose(self) -> None:
             raise OSError("stuck")
@@ -329,13 +327,13 @@ async def test_the_plain_function_debates_with_what_the_environment_offers(
     assert threads() == set()
 
 
-def test_a_table_shows_itself_without_secrets() -> None:
+def test_the_repr_of_a_table_shows_no_secrets() -> None:
     config = AgentConfig(id="ada", name="Ada", provider="openai-chat")
     providers = {"openai-chat": roundtable.ProviderConfig(api_key="sk-secret-secret")}
     assert "secret" not in repr(Roundtable([config], providers=providers, storage="memory://"))
 
 
-async def test_an_agent_brought_along_has_the_deadline_of_the_table() -> None:
+async def test_an_agent_of_the_caller_has_the_deadline_of_the_table() -> None:
     ada = seated(ScriptedModel({"*": late(3, "Tea")}), "ada")
     began = anyio.current_time()
     with pytest.raises(QuorumLost):
@@ -343,7 +341,7 @@ async def test_an_agent_brought_along_has_the_deadline_of_the_table() -> None:
     assert anyio.current_time() - began < ENOUGH_S
 
 
-async def test_agents_brought_along_share_the_places_of_their_model() -> None:
+async def test_agents_of_the_caller_share_the_limits_of_their_model() -> None:
     most = 0
 
     class Watched(CountingModel):
@@ -380,7 +378,7 @@ async def test_a_debate_that_fails_before_it_begins_is_logged(caplog: pytest.Log
     assert warning.__dict__["session"] == handle.session_id
 
 
-async def test_a_result_that_cannot_be_made_lets_nobody_wait_for_ever() -> None:
+async def test_a_result_that_cannot_be_created_does_not_block_its_waiters() -> None:
     table = table_of(CountingModel())
     prepared = await table._debates.prepare("Tea?", rounds=1)
 
@@ -395,7 +393,7 @@ async def test_a_result_that_cannot_be_made_lets_nobody_wait_for_ever() -> None:
     assert (live.result, str(live.error)) == (None, "no result")
 
 
-async def test_what_a_turn_had_cost_before_it_was_halted_is_counted() -> None:
+async def test_the_cost_of_a_turn_before_it_was_halted_is_counted() -> None:
     asked, go = anyio.Event(), anyio.Event()
 
     class Held(CountingModel):

@@ -65,7 +65,7 @@ async def test_every_agent_gets_all_files_in_every_turn(files: list[Any]) -> Non
     assert [each.name for each in result.config.attachments] == ["chart.png", "notes.md", "report.pdf"]
 
 
-async def test_a_prompt_without_files_is_as_it_was() -> None:
+async def test_a_prompt_without_files_is_unchanged() -> None:
     model = ScriptedModel(lambda _: said("The first"))
     await Roundtable([agent("ada", model), agent("bo")], storage="memory://").debate(TOPIC, rounds=1)
     assert "belong to the question" not in model.requests[0].messages[-1].content
@@ -167,7 +167,7 @@ class Foreign:
         pass
 
 
-async def test_a_foreign_agent_lists_what_it_reads() -> None:
+async def test_a_custom_agent_lists_the_file_types_that_it_reads() -> None:
     deaf, reader = Foreign(()), Foreign(("text",))
     with pytest.raises(ConfigurationError, match="fo cannot see attachment"):
         await Roundtable([agent("ada"), deaf], storage="memory://").debate(TOPIC, attachments=[b"Tea."])

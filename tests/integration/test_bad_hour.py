@@ -129,7 +129,7 @@ async def test_the_deadline_of_the_debate_ends_a_wait_that_would_go_past_it(agen
     assert (error.code, error.retry_after_s, len(server.seen)) == ("API_RATE_LIMIT", 100.0, 1)
 
 
-async def test_an_agent_may_have_a_policy_of_its_own(agent):
+async def test_an_agent_can_have_its_own_retry_policy(agent):
     with LoopbackServer(lambda seen: http_reply(told(), status=429, headers={"retry-after-ms": "10"})) as server:
         policy = RetryPolicy(max_attempts=2)
         table = Roundtable([agent("one", server.url, retry=policy)], storage=MemoryStorage())

@@ -21,7 +21,7 @@ def alone_then(request: Any) -> str:
 
 
 @pytest.mark.parametrize("mode", ["adversarial", "devils-advocate", "delphi", "collaborative", "council"])
-async def test_private_answers_are_measured_by_themselves_and_shown_to_nobody(mode: str) -> None:
+async def test_private_answers_are_measured_separately_and_shown_to_no_agent(mode: str) -> None:
     requests: list[Any] = []
 
     def answer(request: Any) -> str:
@@ -47,13 +47,13 @@ async def test_private_answers_are_measured_by_themselves_and_shown_to_nobody(mo
     assert await table.session(result.session_id) == result
 
 
-async def test_without_it_a_sequential_mode_has_no_independent_answers() -> None:
+async def test_a_sequential_mode_without_a_private_round_has_no_independent_answers() -> None:
     result = await table_of(CountingModel(alone_then)).debate("Tea?", rounds=1, mode="adversarial")
     assert result.independent_agreement is None
     assert result.rounds[0].baseline is None
 
 
-async def test_private_answers_are_read_and_paid_for_once() -> None:
+async def test_private_answers_are_analyzed_and_paid_for_once() -> None:
     reading = {"agreementLevel": 0.25, "summary": "They part."}
     async with ScriptedModel({"analyzer": [reading]}) as reader:  # the answers after it are equal: nothing to read
         table = table_of(CountingModel(alone_then), seats={"analyzer": reader})
@@ -68,7 +68,7 @@ async def test_an_estimate_counts_the_private_round() -> None:
     assert table.estimate("Tea?", rounds=2, baseline=True).turns == without.turns + 3
 
 
-def test_the_wrapper_is_the_mode_in_all_else() -> None:
+def test_the_wrapper_keeps_all_other_properties_of_its_mode() -> None:
     mode = AdversarialMode()
     wrapped = with_baseline(mode)
     assert isinstance(wrapped, BaselineMode)
@@ -79,7 +79,7 @@ def test_the_wrapper_is_the_mode_in_all_else() -> None:
 # ---------------------------------------------------------------- the gate
 
 
-async def test_rounds_are_skipped_when_independent_answers_agree_and_what_was_saved_is_recorded() -> None:
+async def test_rounds_are_skipped_when_independent_answers_agree_and_the_savings_are_recorded() -> None:
     model = CountingModel("Tea")
     result = await table_of(model).debate("Tea?", rounds=3, skip_rounds_when=1.0)
     assert result.exit is not None
@@ -89,7 +89,7 @@ async def test_rounds_are_skipped_when_independent_answers_agree_and_what_was_sa
 
 
 @pytest.mark.parametrize("mode", ["collaborative", "adversarial"])
-async def test_rounds_are_held_when_they_do_not_agree_or_nobody_answered_alone(mode: str) -> None:
+async def test_rounds_are_run_when_private_answers_differ_or_are_missing(mode: str) -> None:
     says = {"ada": "Tea", "bo": "Coffee", "cy": "Milk"}
     model = CountingModel(lambda request: says[request.metadata["agent"]])
     result = await table_of(model).debate("Tea?", rounds=2, mode=mode, skip_rounds_when=0.1)

@@ -90,7 +90,7 @@ def fails(agent: str, times: int, error: Callable[[], RoundtableError] = broken,
     return fault
 
 
-async def test_only_the_agent_that_failed_is_asked_again_and_nobody_reads_past_the_gap() -> None:
+async def test_only_the_failed_agent_is_asked_again_and_the_others_wait_for_its_answer() -> None:
     table, model = table_of(fails("bo", 1))
     (result,) = await table.debate_many(["Tea or water?"], rounds=2)
     assert (result.status, result.roster.complete) == ("completed", True)
@@ -104,7 +104,7 @@ async def test_only_the_agent_that_failed_is_asked_again_and_nobody_reads_past_t
     assert await table.session(result.session_id) == result
 
 
-async def test_after_the_second_failure_the_debate_goes_on_without_the_agent() -> None:
+async def test_after_the_second_failure_the_debate_continues_without_the_agent() -> None:
     table, model = table_of(fails("bo", 2))
     (result,) = await table.debate_many(["Tea or water?"], rounds=2)
     assert (result.status, result.roster.complete) == ("completed", False)
@@ -163,7 +163,7 @@ async def test_an_outage_that_lasts_too_long_fails_the_debate_as_before() -> Non
     assert (failed.error.code, model.calls["Tea", "bo", "1"]) == ("QUORUM_LOST", 6)
 
 
-async def test_a_failure_that_is_not_the_provider_s_is_final() -> None:
+async def test_a_failure_that_is_not_the_fault_of_the_provider_is_final() -> None:
     table, model = table_of(fails("bo", 9, lambda: APIRateLimitError("quota", provider="scripted", retryable=False)))
     (result,) = await table.debate_many(["Tea or water?"], rounds=1)
     assert (result.roster.complete, result.waits, model.calls["Tea", "bo", "1"]) == (False, (), 1)
@@ -202,7 +202,7 @@ async def started(table: Roundtable, wait_for: Any) -> DebateResult:
 
 
 @pytest.mark.parametrize("run", WAYS)
-async def test_wait_for_means_the_same_in_every_function(run: Callable[..., Any]) -> None:
+async def test_the_argument_wait_for_means_the_same_in_every_function(run: Callable[..., Any]) -> None:
     """One agent fails once: only `all` waits. Both fail once: `all` and `quorum` wait, and `none` loses the quorum."""
     for wait_for, calls in (("all", 2), ("quorum", 1), ("none", 1)):
         table, model = table_of(fails("bo", 1))
@@ -226,7 +226,7 @@ async def test_incomplete_rounds_can_be_allowed_and_then_only_a_lost_debate_wait
     assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
 
 
-async def test_a_wait_past_the_deadline_is_not_begun() -> None:
+async def test_a_wait_past_the_deadline_is_not_started() -> None:
     table, model = table_of(fails("bo", 9, lambda: CircuitOpen("open", retry_after_s=60)))
     (result,) = await table.debate_many(["Tea or water?"], rounds=1, deadline_s=30)
     assert (result.status, result.roster.complete, model.calls["Tea", "bo", "1"]) == ("completed", False, 1)
@@ -249,7 +249,7 @@ async def test_a_single_debate_does_not_wait_unless_asked_to() -> None:
     assert (result.roster.complete, model.calls["Tea", "bo", "1"]) == (True, 2)
 
 
-async def test_other_debates_go_on_while_one_waits() -> None:
+async def test_other_debates_continue_while_one_waits() -> None:
     """With one slot, the debates of the outage can only continue if the last debate gets the slot meanwhile."""
     asked: set[str] = set()
 
@@ -319,7 +319,7 @@ async def test_a_log_shows_waits_that_begin_short_and_last_for_minutes(
     ]
 
 
-async def test_progress_says_who_waits_and_counts_only_what_ran(caplog: pytest.LogCaptureFixture) -> None:
+async def test_progress_says_which_debates_wait_and_counts_only_running_time(caplog: pytest.LogCaptureFixture) -> None:
     table, _ = table_of(fails("bo", 1, unreachable))
     heard: list[Progress] = []
     with caplog.at_level(logging.INFO, "roundtable.api"):
@@ -390,7 +390,7 @@ async def test_the_waits_before_a_lost_quorum_are_kept() -> None:
     assert lost.value.partial == await table.session("one")
 
 
-async def test_the_event_of_a_failed_turn_says_what_follows() -> None:
+async def test_the_event_of_a_failed_turn_says_what_happens_next() -> None:
     """Two outages, a second chance that fails, and a refusal."""
     heard: list[Any] = []
 
@@ -547,7 +547,7 @@ async def test_a_study_warns_once_of_a_wait_that_is_too_long(caplog: pytest.LogC
     assert len([one for one in caplog.records if "goes on without waiting" in one.getMessage()]) == 1
 
 
-async def test_a_study_says_which_arms_left_questions_without_an_answer() -> None:
+async def test_a_study_says_which_arms_left_questions_unanswered() -> None:
     table = Roundtable(testing.scripted_agents({"ada": "Both have merits.", "bo": "It depends."}), storage="memory://")
     questions = [Question(id=name, question=f"{name}?", gold="A", options=("A", "B")) for name in ("1", "2")]
     report = await run_study(table, questions, rounds=1, resamples=100)

@@ -81,7 +81,7 @@ async def test_calls_made_at_the_same_time_are_one_batch(vendor: str, tmp_path: 
     assert b"secret-key" not in (tmp_path / "batches.db").read_bytes()
 
 
-async def test_calls_beyond_the_most_go_into_the_next_batch(tmp_path: Path) -> None:
+async def test_calls_beyond_the_maximum_go_into_the_next_batch(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question) as server:
         answers = await all_of(model_of(server, tmp_path, most_calls=2), *map(asked, range(5)))
     assert answers == ["0", "1", "2", "3", "4"]
@@ -89,7 +89,7 @@ async def test_calls_beyond_the_most_go_into_the_next_batch(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_who_comes_back_after_a_crash_gets_the_answer_of_the_same_batch(vendor: str, tmp_path: Path) -> None:
+async def test_calls_after_a_crash_get_the_answers_of_the_same_batch(vendor: str, tmp_path: Path) -> None:
     with BatchServer(vendor, by_question, looks=4) as server:
         with anyio.move_on_after(0.4):
             await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1), asked(2))
@@ -134,7 +134,7 @@ async def test_a_batch_is_found_behind_newer_ones(tmp_path: Path, monkeypatch: A
     assert server.submits == [1] * 6
 
 
-async def test_a_batch_that_failed_is_told_to_all_at_once_and_handed_in_again(tmp_path: Path) -> None:
+async def test_a_failed_batch_is_reported_to_all_its_calls_and_submitted_again(tmp_path: Path) -> None:
     with BatchServer("openai", by_question, fails=2) as server:
         errors = await all_of(model_of(server, tmp_path), *map(asked, range(6)))
         assert all("Enqueued token limit reached" in str(error) for error in errors)
@@ -147,7 +147,7 @@ async def test_a_batch_that_failed_is_told_to_all_at_once_and_handed_in_again(tm
     assert server.submits == [6, 1]
 
 
-async def test_answers_that_were_cut_on_their_way_are_fetched_again(tmp_path: Path) -> None:
+async def test_answers_that_were_cut_in_transit_are_downloaded_again(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question, cuts=1) as server:
         assert await all_of(model_of(server, tmp_path), asked(1), asked(2)) == ["1", "2"]
         server.cuts = 3
@@ -165,7 +165,7 @@ async def test_answers_of_many_megabytes_are_read(tmp_path: Path) -> None:
     assert [len(answer) for answer in answers] == [12_000_000] * 3
 
 
-async def test_without_a_connection_a_call_fails_at_once_and_is_handed_in_later(tmp_path: Path) -> None:
+async def test_without_a_connection_a_call_fails_at_once_and_is_submitted_later(tmp_path: Path) -> None:
     with BatchServer("anthropic") as gone:
         model = model_of(gone, tmp_path)
     with anyio.fail_after(10):
@@ -176,7 +176,7 @@ async def test_without_a_connection_a_call_fails_at_once_and_is_handed_in_later(
         assert server.submits == [1]
 
 
-async def test_a_file_that_was_not_taken_begins_no_batch(tmp_path: Path) -> None:
+async def test_a_file_that_was_rejected_starts_no_batch(tmp_path: Path) -> None:
     with BatchServer("openai", by_question) as server:
         server.server.queue(http_reply(b"<html>502</html>", status=502))
         (error,) = await all_of(model_of(server, tmp_path), asked(1))
@@ -195,7 +195,7 @@ async def test_calls_of_two_models_are_two_batches(vendor: str, tmp_path: Path) 
     assert server.submits == [1, 1]
 
 
-async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, monkeypatch: Any) -> None:
+async def test_a_batch_that_never_arrived_is_submitted_again(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("roundtable.providers.batches.model._LOST_AFTER_S", 0.5)
     with BatchServer("openai", by_question, loses_ids=1) as server:
         await all_of(model_of(server, tmp_path), asked(1))
@@ -206,7 +206,7 @@ async def test_a_batch_that_never_arrived_is_handed_in_again(tmp_path: Path, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_of_a_batch_that_expires_half_done_only_the_rest_is_asked_again(vendor: str, tmp_path: Path) -> None:
+async def test_only_the_unanswered_calls_of_an_expired_batch_are_submitted_again(vendor: str, tmp_path: Path) -> None:
     late = {"2"}
 
     def fate(body: dict[str, Any]) -> str | None:
@@ -224,7 +224,7 @@ async def test_of_a_batch_that_expires_half_done_only_the_rest_is_asked_again(ve
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_an_error_of_a_call_is_that_of_the_call_by_itself(vendor: str, tmp_path: Path) -> None:
+async def test_a_call_in_a_batch_raises_the_same_error_as_a_single_call(vendor: str, tmp_path: Path) -> None:
     with BatchServer(vendor, lambda _: 400) as server:
         (error,) = await all_of(model_of(server, tmp_path), asked())
     assert isinstance(error, RoundtableError)
@@ -249,7 +249,7 @@ async def test_a_server_that_is_down_for_a_moment_is_asked_again(tmp_path: Path)
     assert server.submits == [1]
 
 
-async def test_if_the_first_call_is_cancelled_the_next_hands_the_others_in(tmp_path: Path) -> None:
+async def test_if_the_first_call_is_cancelled_the_next_one_submits_the_others(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question) as server:
         model = model_of(server, tmp_path, collect_s=0.3)
         answers: list[str] = []
@@ -275,7 +275,7 @@ async def test_if_the_first_call_is_cancelled_the_next_hands_the_others_in(tmp_p
     assert server.submits == [2]
 
 
-async def test_who_waits_too_long_hears_it_and_may_come_back(tmp_path: Path) -> None:
+async def test_a_call_that_waits_too_long_gets_an_error_and_can_be_repeated(tmp_path: Path) -> None:
     with BatchServer("google", by_question, looks=10**6) as server:
         (error,) = await all_of(model_of(server, tmp_path, wait_s=0.6), asked(1))
         assert isinstance(error, APITimeoutError)
@@ -286,7 +286,7 @@ async def test_who_waits_too_long_hears_it_and_may_come_back(tmp_path: Path) -> 
     assert server.submits == [1]
 
 
-async def test_samples_of_one_prompt_are_different_calls_and_so_are_those_outside_of_debates(tmp_path: Path) -> None:
+async def test_repeated_samples_of_one_prompt_are_different_calls_inside_and_outside_of_debates(tmp_path: Path) -> None:
     with BatchServer("openai-chat", by_question) as server:
         free = ChatRequest(messages=(Message(role="user", content="Question 7."),))
         assert await all_of(model_of(server, tmp_path), asked(1), asked(1), free, free) == ["1", "1", "7", "7"]
@@ -316,7 +316,7 @@ async def test_a_turn_that_waited_too_long_begins_again_with_the_answers_that_it
     assert server.submits == [1, 1]
 
 
-async def test_a_turn_that_failed_because_of_an_answer_gets_another_one(tmp_path: Path) -> None:
+async def test_a_turn_that_failed_because_of_its_answer_gets_a_new_answer(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question) as server:
         model = model_of(server, tmp_path)
         for rejections in (0, 1):
@@ -413,7 +413,7 @@ async def test_hints_name_the_field_that_is_wrong() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_a_batch_that_the_vendor_has_forgotten_is_handed_in_again_once(vendor: str, tmp_path: Path) -> None:
+async def test_a_batch_that_the_vendor_has_forgotten_is_submitted_again_once(vendor: str, tmp_path: Path) -> None:
     with BatchServer(vendor, by_question, looks=10**6) as server:
         with anyio.move_on_after(0.5):
             await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1), asked(2))
@@ -423,7 +423,7 @@ async def test_a_batch_that_the_vendor_has_forgotten_is_handed_in_again_once(ven
         assert server.submits == [2, 2]
 
 
-async def test_a_batch_that_is_gone_as_soon_as_it_was_handed_in_is_not_handed_in_for_ever(tmp_path: Path) -> None:
+async def test_a_batch_that_vanishes_at_once_is_not_submitted_for_ever(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question, gone=("b0", "b1")) as server:
         (error,) = await all_of(model_of(server, tmp_path), asked(1))
     assert isinstance(error, RoundtableError)
@@ -440,7 +440,7 @@ async def test_a_vendor_without_a_list_of_batches_is_not_asked_for_ever(tmp_path
         assert server.submits == [1]
 
 
-async def test_a_batch_of_another_key_is_not_handed_in_again(tmp_path: Path) -> None:
+async def test_a_batch_of_another_key_is_not_submitted_again(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question, looks=10**6) as server:
         with anyio.move_on_after(0.5):
             await all_of(model_of(server, tmp_path, poll_s=5.0), asked(1))
@@ -458,7 +458,7 @@ def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
         return database.execute(query).fetchall()
 
 
-async def test_an_answer_that_is_here_counts_although_the_journal_breaks(tmp_path: Path) -> None:
+async def test_an_answer_that_arrived_counts_although_the_journal_breaks(tmp_path: Path) -> None:
     with BatchServer("anthropic", by_question, looks=3) as server:
         model = model_of(server, tmp_path)
         outcomes: list[Any] = []
@@ -576,7 +576,7 @@ async def test_a_turn_that_a_pause_cut_is_not_paid_again_in_the_same_process(hom
 @pytest.mark.slow
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["in the same process", "in another process"])
 @pytest.mark.parametrize("cut", ["nothing", "in a tool", "in the call after it"])
-async def test_an_answer_that_was_rejected_never_comes_back_and_its_successor_is_paid_once(
+async def test_a_rejected_answer_is_never_used_again_and_its_successor_is_paid_once(
     home: Path, cut: str, elsewhere: bool
 ) -> None:
     holds, arrived = False, anyio.Event()
@@ -630,7 +630,7 @@ async def cut_off(table: rt.Roundtable, session_id: str, server: BatchServer, ar
         await table.pause(session_id, running="cancel")
 
 
-async def test_of_two_debates_in_one_batch_the_one_that_was_left_still_waits(home: Path) -> None:
+async def test_an_interrupted_debate_still_waits_for_its_batch_after_another_one_got_its_answer(home: Path) -> None:
     with BatchServer("anthropic", position, looks=10**6) as server:
         house = House(server, home)
         async with house.table(WAITING) as table:
@@ -648,7 +648,7 @@ async def test_of_two_debates_in_one_batch_the_one_that_was_left_still_waits(hom
                 await without.resume(left.session_id)
 
 
-async def test_an_agent_whose_own_model_makes_batches_is_resumed(home: Path) -> None:
+async def test_an_agent_with_a_custom_model_in_batches_is_resumed(home: Path) -> None:
     with BatchServer("anthropic", position, looks=10**6) as server:
         house = House(server, home)
 
@@ -679,7 +679,7 @@ async def test_paying_again_is_accepted_once_and_logged(home: Path, caplog: pyte
             await table.extend(session_id, rounds=1)
 
 
-async def test_a_round_that_is_over_waits_for_nothing(home: Path) -> None:
+async def test_a_completed_round_waits_for_no_batch(home: Path) -> None:
     with BatchServer("anthropic", position, looks=10**6) as server:
         house = House(server, home)
         late = BatchOptions(collect_s=0.1, poll_s=0.05, wait_s=0.5)
@@ -691,7 +691,7 @@ async def test_a_round_that_is_over_waits_for_nothing(home: Path) -> None:
             assert (await table.extend(session_id, rounds=1)).status == "completed"
 
 
-async def test_without_batches_a_broken_journal_disturbs_nobody(home: Path) -> None:
+async def test_a_broken_journal_has_no_effect_without_batches(home: Path) -> None:
     (home / "roundtable").mkdir()
     (home / "roundtable" / "batches.db").write_text("no database at all")
     with BatchServer("anthropic", position) as server:

@@ -71,7 +71,7 @@ class Stepping:
         self.waited.append(seconds)
 
 
-async def test_a_scenario_is_held_as_often_as_asked_and_its_figures_are_means() -> None:
+async def test_a_scenario_is_run_as_often_as_requested_and_its_figures_are_means() -> None:
     held = await BenchmarkRunner(table(), repetitions=3, parallel=True).run_scenario_with_repetitions(TEA)
     assert (len(held.runs), held.success_rate) == (3, 1.0)
     assert held.metrics is not None
@@ -103,7 +103,7 @@ async def test_a_run_that_takes_too_long_is_cancelled_and_has_failed() -> None:
     assert (held.success_rate, held.metrics, held.spread) == (0.0, None, None)
 
 
-async def test_whatever_an_executor_raises_is_recorded() -> None:
+async def test_every_error_of_an_executor_is_recorded() -> None:
     async def broken(_: BenchmarkScenario) -> DebateResult:
         raise LookupError("no such thing")
 
@@ -115,7 +115,7 @@ async def test_whatever_an_executor_raises_is_recorded() -> None:
 
 
 @pytest.mark.slow
-async def test_a_partial_debate_is_no_success_but_is_measured() -> None:
+async def test_a_partial_debate_is_not_a_success_but_is_measured() -> None:
     async def stopped(scenario: BenchmarkScenario) -> DebateResult:
         slow = table({"ada": ["Tea", Delay(30, "Tea")], "bo": "Tea"})
         return await slow.debate(scenario.topic, rounds=2, deadline_s=1.0)
@@ -146,7 +146,7 @@ async def test_two_scenarios_are_compared_by_their_means() -> None:
         {"groupthink_threshold": 2},
     ],
 )
-def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
+def test_a_scenario_that_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         BenchmarkRunner(table(), **given)
 
@@ -169,7 +169,7 @@ def test_the_matrix_is_modes_by_rounds_by_topics_and_can_be_narrowed() -> None:
         made.scenarios(rounds=[2])
 
 
-async def test_every_debate_has_a_folder_with_all_that_was_said(tmp_path: Path) -> None:
+async def test_every_debate_has_a_folder_with_all_its_answers(tmp_path: Path) -> None:
     heard: list[str] = []
     clock = Stepping()
     runs = await run_experiment(
@@ -214,7 +214,7 @@ async def test_every_debate_has_a_folder_with_all_that_was_said(tmp_path: Path) 
         pytest.param(("Tea", "ABSTAIN"), "unknown", "one answer", (1.0, 1.0), id="one answer"),
     ],
 )
-async def test_a_level_that_is_not_known_is_not_written_as_low(
+async def test_an_unknown_level_is_not_written_as_low(
     lines: tuple[str, str], level: str, shown: str, bounds: tuple[float, float], tmp_path: Path
 ) -> None:
     made = plan(variables=ExperimentVariables(modes=("delphi",), rounds=(1,), topics=("Drink?",)))
@@ -237,7 +237,7 @@ async def test_a_second_run_never_writes_over_the_first(tmp_path: Path) -> None:
         assert one.folder.name == wanted
 
 
-async def test_what_is_not_wanted_is_not_written(tmp_path: Path) -> None:
+async def test_files_that_are_switched_off_are_not_written(tmp_path: Path) -> None:
     output = ExperimentOutput(include_raw_responses=False, include_tool_calls=False, include_citations=False)
     runs = await run_experiment(table(), plan(output=output), folder=tmp_path)
     assert runs[0].folder is not None
@@ -247,7 +247,7 @@ async def test_what_is_not_wanted_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("retries", "success"), [(0, False), (1, True), (2, True)])
-async def test_a_debate_that_failed_is_held_again(retries: int, success: bool, tmp_path: Path) -> None:
+async def test_a_failed_debate_is_run_again(retries: int, success: bool, tmp_path: Path) -> None:
     made = plan(
         variables=ExperimentVariables(modes=("collaborative",), rounds=(1,), topics=("Tea?",)),
         options=ExperimentOptions(retry_on_failure=retries),
@@ -267,13 +267,13 @@ async def test_parallel_debates_are_reported_in_the_order_of_the_plan() -> None:
     assert [one.run.scenario.name for one in runs] == ["Drinks & more/council/1/1", "Drinks & more/council/1/2"]
 
 
-async def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+async def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be created"):
         await run_experiment(table(), plan(), folder=tmp_path / "file")
 
 
-async def test_a_folder_that_cannot_be_made_is_named_before_a_model_is_asked(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_created_is_named_before_any_model_is_asked(tmp_path: Path) -> None:
     (tmp_path / "results").symlink_to(tmp_path / "unplugged" / "disk")
     asked: list[BenchmarkScenario] = []
 
@@ -286,7 +286,7 @@ async def test_a_folder_that_cannot_be_made_is_named_before_a_model_is_asked(tmp
     assert asked == []
 
 
-async def test_a_run_whose_folder_went_away_meanwhile_ends_with_an_error(tmp_path: Path) -> None:
+async def test_a_run_whose_folder_is_deleted_meanwhile_ends_with_an_error(tmp_path: Path) -> None:
     """The first part of the path becomes a link that leads nowhere while the debate runs."""
     results, away = tmp_path / "results", tmp_path / "away"
 
@@ -299,7 +299,7 @@ async def test_a_run_whose_folder_went_away_meanwhile_ends_with_an_error(tmp_pat
         await run_experiment(hold, plan(), folder=results)
 
 
-async def test_a_folder_that_takes_no_file_is_named_before_a_model_is_asked(
+async def test_a_folder_without_write_access_is_named_before_any_model_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("roundtable.bench.experiments.write_error", lambda _: "Read-only file system")
@@ -318,7 +318,7 @@ def test_names_of_folders_are_harmless() -> None:
 
 
 @pytest.mark.parametrize("file", [pytest.param(file, id=file.stem) for file in sorted(EXAMPLES.glob("*.yaml"))])
-def test_the_experiments_that_ship_can_be_read_and_have_modes_that_are_there(file: Path) -> None:
+def test_the_shipped_experiments_can_be_read_and_have_existing_modes(file: Path) -> None:
     found, known = read_experiment(file), ModeRegistry()
     assert found.name == file.stem
     assert all(known.has_mode(one.mode) for one in found.scenarios())
@@ -366,7 +366,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, name: str, 
         read_experiment(tmp_path / name)
 
 
-def test_without_yaml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_yaml_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(ConfigurationError) as caught:
         read_experiment(EXAMPLES / "quick.yaml")
@@ -374,7 +374,7 @@ def test_without_yaml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "roundtable-sdk[bench]" in caught.value.hint
 
 
-def test_metadata_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_invalid_metadata_is_refused(tmp_path: Path) -> None:
     (tmp_path / "metadata.json").write_text("[]")
     with pytest.raises(ConfigurationError, match="not metadata"):
         read_metrics(tmp_path)
@@ -389,7 +389,7 @@ def test_a_cancelled_experiment_ends_at_once() -> None:
     assert anyio.run(run)
 
 
-async def test_an_experiment_is_held_by_whatever_holds_a_debate() -> None:
+async def test_an_experiment_runs_with_anything_that_can_run_a_debate() -> None:
     async def hold(scenario: BenchmarkScenario) -> DebateResult:
         return await table().debate(scenario.topic, rounds=scenario.rounds)
 

@@ -49,7 +49,7 @@ def calls(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kill_at", [2, 5, 7])
-async def test_a_budget_holds_over_a_kill(tmp_path, kill_at):
+async def test_a_budget_holds_after_a_kill(tmp_path, kill_at):
     from integration.engine_kit import CountingModel, seated
 
     assert run(tmp_path, kill_at).returncode == -9

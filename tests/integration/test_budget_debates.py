@@ -35,7 +35,7 @@ class Sized(CountingModel):
         return response.model_copy(update={"usage": Usage(output_tokens=self.tokens, calls=1)})
 
 
-async def test_a_spent_budget_pauses_the_debate_and_a_larger_one_goes_on():
+async def test_a_spent_budget_pauses_the_debate_and_a_larger_one_continues_it():
     model, storage = Sized(), MemoryStorage()
     table = table_of(model, storage=storage)
     result = await table.debate("Tea or coffee?", rounds=3, budget=Budget(max_calls=4))
@@ -147,7 +147,7 @@ async def test_the_budget_of_a_table_is_shared_by_its_debates():
         await table.debate("Sugar?")
 
 
-async def test_debates_at_once_never_overspend_the_table():
+async def test_debates_that_run_at_once_never_overspend_the_budget_of_the_table():
     model = CountingModel(lambda _: late(0.002, "Tea"))
     table = table_of(model, budget=Budget(max_calls=10))
     results = []
@@ -163,7 +163,7 @@ async def test_debates_at_once_never_overspend_the_table():
     assert {result.exit.reason for result in results} <= {"budget", "max_rounds"}
 
 
-async def test_what_was_spent_is_read_from_the_log_by_another_process(tmp_path):
+async def test_another_process_reads_the_spending_from_the_log(tmp_path):
     url = f"sqlite:///{tmp_path / 'd.db'}"
     budget = Budget(max_calls=4)
     result = await _closing(table_of(Sized(), storage=url), lambda t: t.debate("Tea?", rounds=2, budget=budget))
@@ -194,7 +194,7 @@ async def test_seconds_end_a_debate_like_a_deadline_but_say_budget():
         assert sooner.exit.reason == "deadline"
 
 
-def test_seconds_are_those_in_which_a_turn_was_taken():
+def test_seconds_count_only_while_turns_run():
     from datetime import timedelta
 
     from roundtable.types import utc_now
@@ -301,7 +301,7 @@ async def test_charges_are_exact():
     assert result.usage.cost_usd == 9e-7
 
 
-async def test_a_debate_leaves_what_its_synthesis_needs():
+async def test_a_debate_leaves_enough_budget_for_its_synthesis():
     model = ScriptedModel(
         lambda request: {"conclusion": "Tea."} if request.metadata.get("purpose") else said("Tea"), model="m"
     )
@@ -315,7 +315,7 @@ async def test_a_debate_leaves_what_its_synthesis_needs():
         await ada.generate_synthesis(view)
 
 
-async def test_sessions_of_one_id_have_budgets_of_their_own():
+async def test_sessions_with_the_same_id_have_separate_budgets():
     table = table_of(ScriptedModel(lambda _: said("Tea"), model="m"), "ada", "bo", budget=Budget(max_calls=100))
 
     async def hold(tenant: str) -> tuple[str, int]:

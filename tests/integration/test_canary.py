@@ -44,7 +44,7 @@ def held(text):
 
 @pytest.mark.parametrize("provider", ["compatible", *OTHERS])
 @pytest.mark.parametrize("mode", ["record", "replay"])
-async def test_a_key_that_is_echoed_gets_into_no_sink(tmp_path, caplog, mode, provider):
+async def test_an_echoed_key_gets_into_no_output(tmp_path, caplog, mode, provider):
     caplog.set_level(logging.DEBUG)
     path, database = tmp_path / "tape.jsonl", tmp_path / "debates.db"
     with LoopbackServer(answers(provider)) as server:

@@ -60,7 +60,7 @@ async def test_a_replayed_debate_is_the_recorded_one(tmp_path, streams):
     assert kept[0][0]["usage"]["costUsd"] > 0
 
 
-async def test_an_unknown_call_ends_the_debate_rather_than_to_fail_a_turn(tmp_path):
+async def test_an_unknown_call_ends_the_debate_instead_of_failing_a_turn(tmp_path):
     path = tmp_path / "tape.jsonl"
     model = ScriptedModel({"*": said("Tea")})
     await Roundtable(seated(model, "ada", "bo"), storage="memory://", cassette=path).debate("Tea or coffee?", rounds=1)
@@ -104,7 +104,7 @@ async def test_a_replayed_debate_meets_its_budget_at_the_same_place(tmp_path):
     assert kept[0]["exit"]["reason"] == "budget"
 
 
-async def test_the_provider_replay_stands_for_agents_of_the_same_names(tmp_path):
+async def test_the_provider_replay_replaces_agents_with_the_same_names(tmp_path):
     path = tmp_path / "tape.jsonl"
     model = ScriptedModel({"ada": said("Tea"), "bo": said("Milk")})
     first = await Roundtable(seated(model, "ada", "bo"), storage="memory://", cassette=path).debate("Tea?", rounds=1)

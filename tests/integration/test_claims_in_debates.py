@@ -48,7 +48,7 @@ async def debated(script: dict[str, Any] = SCRIPT, **more: Any) -> DebateResult:
         return await table.debate(TOPIC, rounds=2, **more)
 
 
-async def test_claims_are_stored_with_labels_and_what_they_refer_to() -> None:
+async def test_claims_are_stored_with_labels_and_references() -> None:
     result = await debated(claims=True)
     (ada, bo), (ada_again, bo_again) = (held.responses for held in result.rounds)
     assert [claim.id for claim in ada.claims] == [label(1, 0, 1), label(1, 0, 2)]
@@ -64,7 +64,7 @@ async def test_claims_are_stored_with_labels_and_what_they_refer_to() -> None:
     assert DebateResult.from_json(result.to_json()) == result
 
 
-async def test_without_the_option_nothing_is_asked_shown_or_stored() -> None:
+async def test_without_the_option_no_claims_are_asked_for_shown_or_stored() -> None:
     result = await debated()
     assert [answer.claims for held in result.rounds for answer in held.responses] == [()] * 4
     assert '"claims": [' not in json.dumps([held.model_dump(mode="json") for held in result.rounds]).replace(
@@ -85,7 +85,7 @@ HOSTILE: list[Any] = [
 
 
 @pytest.mark.parametrize("claims", HOSTILE, ids=range(len(HOSTILE)))
-async def test_whatever_stands_in_the_claims_no_answer_is_lost(claims: Any) -> None:
+async def test_no_answer_is_lost_whatever_its_claims_contain(claims: Any) -> None:
     script = {"ada": said("Tea", claims=claims), "bo": said("Tea", claims=["It is cheap."])}
     result = await debated(script, claims=True)
     assert result.roster.complete
@@ -137,7 +137,7 @@ async def test_an_exported_and_a_forked_debate_keep_their_labels() -> None:
     assert forked.rounds[1].responses[1].claims[0].attacks == (label(1, 1, 1),)
 
 
-async def test_a_resumed_debate_goes_on_with_claims() -> None:
+async def test_a_resumed_debate_continues_with_claims() -> None:
     async with served_table(agents=scripted_agents(SCRIPT)) as table:
         handle = await table.start(TOPIC, rounds=2, claims=True, step=True)
         first = await handle.result()
@@ -157,7 +157,7 @@ async def test_the_estimate_says_what_claims_add() -> None:
     assert not [text for text in without.notes if "claims" in text]
 
 
-async def test_the_estimate_is_not_below_what_a_debate_with_claims_sends() -> None:
+async def test_the_estimate_is_not_below_the_real_usage_of_a_debate_with_claims() -> None:
     full = [{"text": "x" * 290, "evidence": []}] * 1 + [f"{place} {'y' * 280}" for place in range(4)]
     sizes: list[int] = []
 

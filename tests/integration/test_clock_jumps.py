@@ -66,7 +66,7 @@ async def test_a_deadline_runs_by_the_clock_that_never_jumps() -> None:
     assert fold.progress.status == "completed"
 
 
-async def test_an_owner_whose_clock_was_put_forward_is_fenced_off_and_not_doubled() -> None:
+async def test_an_owner_whose_clock_jumped_forward_is_fenced_off_and_repeats_nothing() -> None:
     """Somebody else may take over early, but then the first one writes nothing more."""
     clock = ManualClock()
     storage, made = MemoryStorage(clock), record()

@@ -77,7 +77,7 @@ async def test_permissions_are_skipped_only_when_asked_and_then_with_a_warning(
 HOSTILE = "--dangerously-skip-permissions\n$(touch pwned); `touch pwned` \u202e\x1b[2J --model opus"
 
 
-async def test_what_is_asked_is_never_an_option_nor_a_command(stubs: Stubs, tmp_path: Path) -> None:
+async def test_a_prompt_is_never_read_as_an_option_or_a_command(stubs: Stubs, tmp_path: Path) -> None:
     stubs.make("claude", SPEAKS)
     options = SpawnOptions(model="haiku", max_budget_usd=1, system_prompt=HOSTILE, cwd=str(tmp_path), max_turns=3)
     await spawn_agent(HOSTILE, options, gateway=gateway())
@@ -113,7 +113,7 @@ async def test_a_program_sees_no_key_but_its_own(stubs: Stubs, monkeypatch: pyte
     assert "CLAUDECODE" not in environment
 
 
-async def test_pieces_of_the_output_are_told(stubs: Stubs) -> None:
+async def test_pieces_of_the_output_are_reported(stubs: Stubs) -> None:
     stubs.make("claude", "print('thinking', flush=True)\nenvelope('Tea.')")
     heard: list[str] = []
     response = await spawn_agent("?", SONNET, gateway=gateway(), on_progress=heard.append)
@@ -121,7 +121,7 @@ async def test_pieces_of_the_output_are_told(stubs: Stubs) -> None:
     assert "".join(heard).startswith("thinking\n{")
 
 
-async def test_characters_and_control_sequences_are_told_whole_or_not_at_all(stubs: Stubs) -> None:
+async def test_characters_and_control_sequences_are_reported_whole_or_not_at_all(stubs: Stubs) -> None:
     write = "sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); time.sleep(0.05)"
     torn = f"for part in (b'caf\\xc3', b'\\xa9\\x1b[3', b'1m!\\x1b[0m\\n'): {write}\n"
     stubs.make("claude", torn + "envelope('Tea.')")
@@ -149,7 +149,7 @@ async def test_an_answer_does_not_depend_on_who_listens(stubs: Stubs, caplog: py
 # ------------------------------------------------------------------ what goes wrong
 
 
-async def test_a_program_that_is_not_there_is_not_looked_for_again(stubs: Stubs) -> None:
+async def test_a_missing_program_is_not_looked_for_again(stubs: Stubs) -> None:
     clock = ManualClock()
     with pytest.raises(AgentError, match=r"^claude CLI not found. Install from https://claude.ai/cli$") as caught:
         await spawn_agent("?", SONNET, gateway=Gateway(clock=clock))
@@ -173,7 +173,7 @@ async def test_a_program_that_is_installed_later_is_found(stubs: Stubs) -> None:
 
 
 @pytest.mark.slow
-async def test_what_a_program_complains_about_holds_no_key(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_error_output_of_a_program_contains_no_key(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-1234567890")
     stubs.make(
         "claude",
@@ -240,7 +240,7 @@ async def test_a_file_that_cannot_be_started_says_so(stubs: Stubs) -> None:
         ("envelope('no more', is_error=True); sys.exit(1)", AgentError, "^Claude agent error: no more$", 1),
     ],
 )
-async def test_each_failure_has_its_kind_its_message_and_its_tries(
+async def test_each_failure_has_its_kind_its_message_and_its_number_of_tries(
     stubs: Stubs, body: str, kind: type[RoundtableError], message: str, tries: int
 ) -> None:
     stubs.make("claude", body)
@@ -265,7 +265,7 @@ async def test_after_five_failures_spawned_and_resumed_agents_are_left_alone(stu
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n", "x" * 100_001, 7])
-async def test_a_prompt_that_cannot_be_one_starts_nothing(stubs: Stubs, prompt: Any) -> None:
+async def test_an_invalid_prompt_starts_no_program(stubs: Stubs, prompt: Any) -> None:
     stubs.make("claude", SPEAKS)
     with pytest.raises(ConfigurationError, match="prompt"):
         await spawn_agent(prompt, SONNET, gateway=gateway())
@@ -275,7 +275,7 @@ async def test_a_prompt_that_cannot_be_one_starts_nothing(stubs: Stubs, prompt: 
 
 
 @pytest.mark.parametrize("session", ["", "-p", "--model", "abcd", "a b", "a;b;c", "x" * 300, "étude"])
-async def test_a_session_id_that_cannot_be_one_starts_nothing(stubs: Stubs, session: str) -> None:
+async def test_an_invalid_session_id_starts_no_program(stubs: Stubs, session: str) -> None:
     stubs.make("claude", SPEAKS)
     with pytest.raises(ConfigurationError, match="session id") as caught:
         await resume_agent(session, "?", gateway=gateway())
@@ -305,7 +305,7 @@ WRONG: list[tuple[str, object, str]] = [
 
 
 @pytest.mark.parametrize(("field", "value", "way_out"), WRONG)
-def test_options_that_cannot_be_are_refused_with_the_way_out(field: str, value: object, way_out: str) -> None:
+def test_invalid_options_are_refused_with_a_hint(field: str, value: object, way_out: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         SpawnOptions(**{"model": "opus", "max_budget_usd": 1, "system_prompt": "", field: value})  # type: ignore[arg-type]
     assert f"SpawnOptions.{field}" in caught.value.message
@@ -316,7 +316,7 @@ def test_options_that_cannot_be_are_refused_with_the_way_out(field: str, value: 
 @pytest.mark.parametrize(
     ("field", "value", "way_out"), [one for one in WRONG if "model" not in one[0] and "sys" not in one[0]]
 )
-def test_what_differs_later_is_checked_alike(field: str, value: object, way_out: str) -> None:
+def test_the_options_of_a_resumed_agent_are_checked_in_the_same_way(field: str, value: object, way_out: str) -> None:
     with pytest.raises(ConfigurationError, match=f"ResumeOptions.{field}") as caught:
         ResumeOptions.model_validate({field: value})
     assert way_out in (caught.value.hint or "")
@@ -348,7 +348,7 @@ async def test_an_answer_is_found_among_noise(stubs: Stubs, body: str, content: 
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-async def test_a_program_that_writes_without_end_is_ended(stubs: Stubs, stream: str) -> None:
+async def test_a_program_that_writes_endlessly_is_ended(stubs: Stubs, stream: str) -> None:
     stubs.make("claude", f"while True: sys.{stream}.buffer.write(b'x' * 65536)")
     with pytest.raises(AgentError, match="wrote more than 8 MiB"):
         await spawn_agent("?", SONNET, gateway=gateway())

@@ -49,7 +49,7 @@ async def test_an_agent_keeps_its_conversation_over_the_rounds(stubs: Stubs) -> 
     assert turn.result.request_ids[0].startswith("session-")
 
 
-async def test_a_conversation_that_is_gone_is_begun_anew_with_all_there_is(stubs: Stubs) -> None:
+async def test_a_lost_conversation_is_started_again_with_its_whole_history(stubs: Stubs) -> None:
     stubs.make("claude", FORGETS)
     result = await Roundtable(["claude-cli"], storage="memory://").debate("Tea?", rounds=2, mode="freeform")
     assert [turn.outcome for held in result.rounds for turn in held.turns] == ["answered", "answered"]
@@ -118,7 +118,7 @@ print(json.dumps({"type": "turn.completed", "usage": counts}))
         pytest.param('{"input_tokens": 90 - calls, "output_tokens": 4}', [(89, 4), (88, 4), (87, 4)], id="calls"),
     ],
 )
-async def test_what_codex_adds_up_over_a_conversation_is_counted_once(
+async def test_the_cumulative_usage_of_codex_is_counted_once(
     stubs: Stubs, counts: str, stated: list[tuple[int, int]]
 ) -> None:
     stubs.make("codex", SUMS_UP.replace("{counts}", counts))
@@ -129,14 +129,14 @@ async def test_what_codex_adds_up_over_a_conversation_is_counted_once(
 
 
 @pytest.mark.slow
-async def test_a_debate_whose_program_is_busy_for_a_moment_goes_on_with_its_conversation(stubs: Stubs) -> None:
+async def test_a_debate_whose_program_is_briefly_busy_continues_its_conversation(stubs: Stubs) -> None:
     stubs.make("claude", FAILS_ONCE.format(failure="sys.exit('429 too many requests')") + SPEAKS)
     result = await Roundtable(["claude-cli"], storage="memory://").debate("Tea?", rounds=2, mode="freeform")
     assert [turn.outcome for held in result.rounds for turn in held.turns] == ["answered", "answered"]
     assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, True, True]
 
 
-async def test_a_budget_in_dollars_is_kept_where_the_program_keeps_a_limit(stubs: Stubs) -> None:
+async def test_a_budget_in_dollars_is_kept_if_the_program_has_a_limit(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, "sonnet", max_budget_usd=0.03, environment=stubs.environment())
     table = Roundtable([model], storage="memory://", budget=Budget(max_cost_usd=0.045))
@@ -145,7 +145,7 @@ async def test_a_budget_in_dollars_is_kept_where_the_program_keeps_a_limit(stubs
     assert result.usage.cost_usd == pytest.approx(0.02)  # after 0.02 there is no room for a call that may cost 0.03
 
 
-async def test_skipped_permissions_are_told_with_the_turn(stubs: Stubs) -> None:
+async def test_skipped_permissions_are_reported_with_the_turn(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, yolo=True, environment=stubs.environment())
     result = await Roundtable([model], storage="memory://").debate("Tea?", rounds=1, mode="freeform")
@@ -159,7 +159,7 @@ def ask(text: str, **more: str) -> ChatRequest:
     return ChatRequest(messages=messages, metadata={"session": "s", "agent": "ada", **more})
 
 
-async def test_going_on_sends_what_is_new_and_who_it_is_now(stubs: Stubs) -> None:
+async def test_continuing_a_conversation_sends_new_messages_and_a_changed_system_prompt(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, environment=stubs.environment())
     first = await model.complete(ask("One."))
@@ -175,7 +175,7 @@ async def test_going_on_sends_what_is_new_and_who_it_is_now(stubs: Stubs) -> Non
     assert stubs.read("claude")[-1].startswith("One.\n\nYou answered:\n{")
 
 
-async def test_going_on_without_saying_who_it_is(stubs: Stubs) -> None:
+async def test_a_conversation_without_a_system_prompt_continues(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, environment=stubs.environment())
     for text in ("One.", "Two."):
@@ -196,7 +196,9 @@ async def test_two_questions_at_once_do_not_share_a_conversation(stubs: Stubs) -
     assert sorted("--resume" in str(start["argv"]) for start in stubs.starts("claude")) == [False, False, True]
 
 
-async def test_no_more_conversations_are_kept_than_stated(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_conversations_are_kept_than_the_stated_limit(
+    stubs: Stubs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(command_model, "_MAX_CONVERSATIONS", 1)
     stubs.make("claude", SPEAKS)
     model = CommandModel(CLAUDE, environment=stubs.environment())
@@ -205,7 +207,7 @@ async def test_no_more_conversations_are_kept_than_stated(stubs: Stubs, monkeypa
     assert ["--resume" in str(start["argv"]) for start in stubs.starts("claude")] == [False, False, False]
 
 
-async def test_an_answer_comes_whole_where_pieces_are_asked_for(stubs: Stubs) -> None:
+async def test_a_stream_of_an_answer_without_pieces_gives_the_whole_answer(stubs: Stubs) -> None:
     stubs.make("mytool", PLAIN)
     model = CommandModel(plain_profile("mytool"), environment=stubs.environment())
     async with model.stream(ask("One.")) as pieces:
@@ -214,7 +216,7 @@ async def test_an_answer_comes_whole_where_pieces_are_asked_for(stubs: Stubs) ->
     assert json.loads(pieces.response.text)["position"] == "Coffee"
 
 
-async def test_the_name_of_the_program_leaves_the_choice_of_the_model_to_it(stubs: Stubs) -> None:
+async def test_the_name_of_a_program_alone_leaves_the_choice_of_the_model_to_it(stubs: Stubs) -> None:
     stubs.make("claude", SPEAKS)
     for name, words in (("claude-cli:claude", []), ("claude-cli:opus", ["--model", "opus"])):
         model = chat_model(name)
@@ -226,9 +228,7 @@ async def test_the_name_of_the_program_leaves_the_choice_of_the_model_to_it(stub
 
 @pytest.mark.slow
 @pytest.mark.parametrize("session", ["--yolo", "-x", "a b", "a\nb", "", "x" * 300])
-async def test_a_conversation_that_a_program_names_like_an_option_is_not_gone_on_with(
-    stubs: Stubs, session: str
-) -> None:
+async def test_a_conversation_that_is_named_like_an_option_is_not_continued(stubs: Stubs, session: str) -> None:
     """What a program writes may have been written by a model."""
     stubs.make("claude", f"sys.stdin.read()\nenvelope('Tea.', session={session!r})")
     model = CommandModel(CLAUDE, environment=stubs.environment())

@@ -48,7 +48,7 @@ note(child=child.pid)
 
 
 @pytest.mark.slow
-async def test_what_a_program_started_does_not_keep_its_answer_back(stubs: Stubs) -> None:
+async def test_child_processes_of_a_program_do_not_delay_its_answer(stubs: Stubs) -> None:
     stubs.make("claude", FORKS + "envelope('Tea.')")
     began = time.monotonic()
     assert (await spawn_agent("?", SONNET, gateway=gateway())).content == "Tea."
@@ -59,7 +59,7 @@ async def test_what_a_program_started_does_not_keep_its_answer_back(stubs: Stubs
 
 
 @pytest.mark.slow
-async def test_a_program_that_takes_too_long_gets_a_polite_signal_first(stubs: Stubs) -> None:
+async def test_a_program_that_takes_too_long_gets_a_termination_signal_first(stubs: Stubs) -> None:
     stubs.make("claude", "signal.signal(signal.SIGTERM, lambda *_: (note(polite=True), sys.exit(0)))\ntime.sleep(60)")
     hurried = SONNET.model_copy(update={"timeout_s": 1})
     with pytest.raises(APITimeoutError, match=r"^Claude timed out after 1000ms"):
@@ -101,7 +101,7 @@ async def test_a_call_that_is_cancelled_at_any_time_leaves_nothing(stubs: Stubs)
 
 
 @pytest.mark.slow
-async def test_fifty_at_once_keep_to_the_limit_and_are_gone_after_six_seconds(stubs: Stubs) -> None:
+async def test_fifty_programs_at_once_respect_the_limit_and_end_within_six_seconds(stubs: Stubs) -> None:
     stubborn = "if int(argv[argv.index('--max-turns') + 1]) % 2: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     stubs.make("claude", stubborn + "note(up=1)\ntime.sleep(60)")
     wide = Gateway(clock=ManualClock(), concurrency=50)
@@ -130,7 +130,7 @@ async def test_fifty_at_once_keep_to_the_limit_and_are_gone_after_six_seconds(st
 
 
 @pytest.mark.slow
-async def test_no_more_run_at_once_than_the_gateway_lets_in(stubs: Stubs) -> None:
+async def test_no_more_programs_run_at_once_than_the_gateway_allows(stubs: Stubs) -> None:
     stubs.make("claude", "note(at=time.time())\ntime.sleep(0.2)\nnote(until=time.time())\nenvelope('Tea.')")
     restrict_view = Gateway(clock=ManualClock(), concurrency=2)
     async with anyio.create_task_group() as group:
@@ -205,7 +205,7 @@ async def test_a_program_that_leaves_its_group_ends_with_its_call(stubs: Stubs) 
 
 
 @pytest.mark.slow
-async def test_a_process_that_leaves_the_group_of_its_program_goes_on_after_the_call(stubs: Stubs) -> None:
+async def test_a_process_that_leaves_the_group_of_its_program_survives_the_call(stubs: Stubs) -> None:
     leaves = 'child = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True)\nnote(left=child.pid)\n'
     stubs.make("claude", FORKS + leaves + "envelope('Tea.')")
     assert (await spawn_agent("?", SONNET, gateway=gateway())).content == "Tea."
@@ -225,7 +225,7 @@ async def test_a_program_finds_signals_as_usual() -> None:
     assert not [mask for mask in masks for number in (signal.SIGPIPE, signal.SIGTERM) if mask >> number - 1 & 1]
 
 
-async def test_elsewhere_than_on_linux_a_program_is_started_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_other_systems_than_linux_a_program_is_started_directly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     asked: dict[str, Any] = {"stdin": "Tea?", "timeout_s": 20, "environment": {}}
     assert (await run_command(("/bin/cat",), **asked)).stdout == "Tea?"
@@ -233,7 +233,7 @@ async def test_elsewhere_than_on_linux_a_program_is_started_directly(monkeypatch
         await run_command(("/no/such/file",), **asked)
 
 
-async def test_a_folder_that_is_gone_is_told() -> None:
+async def test_a_missing_folder_is_reported() -> None:
     with pytest.raises(AgentError, match=r"Failed to spawn cat: .*/no/such/folder") as caught:
         await run_command(("/bin/cat",), stdin="", timeout_s=20, environment={}, cwd="/no/such/folder")
     assert "working directory" in str(caught.value.hint)

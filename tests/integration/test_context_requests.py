@@ -84,7 +84,7 @@ async def test_a_required_request_makes_the_debate_wait_until_it_is_answered() -
 
 
 @pytest.mark.parametrize("way", ["resume", "extend"])
-async def test_going_on_without_what_is_required_is_refused_with_the_list(way: str) -> None:
+async def test_continuing_without_required_information_is_refused_with_the_list(way: str) -> None:
     at_table = table(seat("ada", asks_in({1}, ask(), ask("Who brews?", priority="optional"))))
     waiting = await at_table.debate(TOPIC, rounds=2)
     with pytest.raises(SessionConflict, match="waits for information that its agents require") as caught:
@@ -101,7 +101,7 @@ async def test_going_on_without_what_is_required_is_refused_with_the_list(way: s
 
 
 @pytest.mark.parametrize(("way", "rounds"), [("resume", 2), ("extend", 3)])
-async def test_a_forced_debate_goes_on_and_its_agents_are_told(way: str, rounds: int) -> None:
+async def test_a_forced_debate_continues_and_its_agents_are_told(way: str, rounds: int) -> None:
     ada = seat("ada", asks_in({1}, ask()))
     at_table = table(ada)
     waiting = await at_table.debate(TOPIC, rounds=2)
@@ -111,7 +111,7 @@ async def test_a_forced_debate_goes_on_and_its_agents_are_told(way: str, rounds:
 
 
 @pytest.mark.parametrize("way", ["extend", "fork"])
-async def test_an_answer_to_a_request_that_nobody_made_needs_a_question(way: str) -> None:
+async def test_an_answer_without_a_request_needs_a_question(way: str) -> None:
     agent = seat("ada", asks_in({1}, ask(priority="optional")))
     async with table(agent) as debates:
         result = await debates.debate(TOPIC, rounds=2)
@@ -126,14 +126,14 @@ async def test_an_answer_to_a_request_that_nobody_made_needs_a_question(way: str
         assert "How much is left?" in prompts(agent, 3 if way == "extend" else 2)[-1]
 
 
-async def test_an_answer_that_there_is_none_is_an_answer() -> None:
+async def test_a_failed_result_is_a_valid_answer_to_a_request() -> None:
     at_table = table(seat("ada", asks_in({1}, ask())))
     waiting = await at_table.debate(TOPIC, rounds=2)
     none = [ContextResult(request_id=waiting.context_requests[0].id, success=False, error="nobody knows")]
     assert (await at_table.resume(waiting.session_id, context_results=none)).status == "completed"
 
 
-async def test_an_optional_request_is_told_and_holds_nothing_up() -> None:
+async def test_an_optional_request_is_reported_and_blocks_nothing() -> None:
     at_table = table(seat("ada", asks_in({1}, ask(priority="optional"))))
     result = await at_table.debate(TOPIC, rounds=2)
     assert (result.status, len(result.rounds)) == ("completed", 2)
@@ -143,7 +143,7 @@ async def test_an_optional_request_is_told_and_holds_nothing_up() -> None:
 
 
 @pytest.mark.parametrize("forced", [False, True], ids=["answered", "forced"])
-async def test_a_fork_after_a_request_was_answered_waits_for_nothing(forced: bool) -> None:
+async def test_a_fork_after_an_answered_request_does_not_wait(forced: bool) -> None:
     at_table = table(seat("ada", asks_in({1}, ask())), seat("bo", asks_in(set())))
     waiting = await at_table.debate(TOPIC, rounds=3)
     results = [] if forced else supplied(waiting)
@@ -154,7 +154,7 @@ async def test_a_fork_after_a_request_was_answered_waits_for_nothing(forced: boo
     assert (twice.status, twice.context_requests) == ("completed", ())
 
 
-async def test_a_fork_where_a_request_is_open_needs_the_answer_before_anything_is_stored() -> None:
+async def test_a_fork_at_an_open_request_needs_the_answer_before_anything_is_stored() -> None:
     ada = seat("ada", asks_in({1}, ask()))
     at_table = table(ada)
     waiting = await at_table.debate(TOPIC, rounds=2)
@@ -171,7 +171,7 @@ async def test_a_fork_where_a_request_is_open_needs_the_answer_before_anything_i
 
 
 @pytest.mark.parametrize("rounds", [2, 3])
-async def test_a_rerun_holds_the_last_round_with_the_answers_that_it_had(rounds: int) -> None:
+async def test_a_rerun_repeats_the_last_round_with_the_information_that_it_had(rounds: int) -> None:
     ada = seat("ada", asks_in({1}, ask()))
     at_table = table(ada, seat("bo", asks_in(set())))
     waiting = await at_table.debate(TOPIC, rounds=rounds)
@@ -190,14 +190,14 @@ async def test_the_same_question_of_several_agents_is_one_request() -> None:
     assert (asked.agent_id, asked.priority) == ("ada", "required")
 
 
-async def test_nothing_is_asked_for_in_the_last_round() -> None:
+async def test_no_information_is_requested_in_the_last_round() -> None:
     ada = seat("ada", asks_in({1, 2}, ask()))
     at_table = table(ada)
     assert (await at_table.debate(TOPIC, rounds=1)).status == "completed"
     assert [request.tools for request in ada.chat_model.requests] == [()]  # type: ignore[attr-defined]
 
 
-async def test_a_request_that_does_not_fit_is_told_to_the_model() -> None:
+async def test_an_invalid_request_is_reported_to_the_model() -> None:
     at_table = table(seat("ada", asks_in({1}, ask("q" * 1001), ask(priority="urgent"))))
     result = await at_table.debate(TOPIC, rounds=2)
     assert (result.status, result.context_requests) == ("completed", ())
@@ -213,7 +213,7 @@ async def test_requests_of_an_answer_of_another_kind_count_too() -> None:
     assert all(turn.result.tool_calls for turn in others if turn.result.context_requests)
 
 
-async def test_a_request_is_told_before_the_round_is_over_and_stored_once() -> None:
+async def test_a_request_is_reported_before_the_round_ends_and_stored_once() -> None:
     heard: list[str] = []
     ada = seat("ada", asks_in({1}, ask()))
     at_table = roundtable.Roundtable(
@@ -229,7 +229,7 @@ async def test_a_request_is_told_before_the_round_is_over_and_stored_once() -> N
     ]
 
 
-async def test_requests_survive_the_process_that_heard_them(tmp_path: Path) -> None:
+async def test_requests_survive_the_end_of_their_process(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'debates.db'}"
     async with table(seat("ada", asks_in({1}, ask())), storage=url) as first:
         waiting = await first.debate(TOPIC, rounds=2)
@@ -266,7 +266,7 @@ async def test_a_run_that_dies_between_the_answers_and_the_end_of_the_round_lose
     assert (await again.resume(prepared.session_id, context_results=supplied(waiting))).status == "completed"
 
 
-async def test_the_engine_by_itself_waits_and_goes_on_too() -> None:
+async def test_an_engine_without_a_table_waits_and_continues_too() -> None:
     from roundtable.tools import DefaultAgentToolkit, RequestContext
 
     kit = DefaultAgentToolkit(standard=False)
@@ -286,7 +286,7 @@ async def test_the_engine_by_itself_waits_and_goes_on_too() -> None:
         await engine.run(session.id, extension=Extension(rounds=0))
 
 
-def test_the_blocking_facade_answers_too() -> None:
+def test_the_blocking_facade_answers_requests_too() -> None:
     seats = [seat("ada", asks_in({1}, ask()))]
     with sync.Roundtable(seats, storage="memory://", tools=["request_context"]) as at_table:
         waiting = at_table.debate(TOPIC, rounds=2)

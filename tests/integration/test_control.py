@@ -50,7 +50,7 @@ async def took_s(storage: object, session_id: str) -> float:
     return (events[-1].timestamp - asked.timestamp).total_seconds()
 
 
-async def test_a_stop_ends_a_running_round_at_once_for_good() -> None:
+async def test_a_stop_ends_a_running_round_at_once_and_permanently() -> None:
     model, storage = CountingModel(late(30, "Tea")), MemoryStorage()
     async with table_of(model, storage=storage) as table:
         handle = await table.start("Tea?", rounds=2)
@@ -70,7 +70,7 @@ async def test_a_stop_ends_a_running_round_at_once_for_good() -> None:
     await fold_of(storage, handle.session_id)
 
 
-async def test_what_was_answered_before_a_stop_is_kept() -> None:
+async def test_answers_given_before_a_stop_are_kept() -> None:
     model = CountingModel(lambda request: said("Tea") if request.metadata["agent"] == "ada" else late(30, "Tea"))
     storage = MemoryStorage()
     async with table_of(model, storage=storage) as table:
@@ -83,7 +83,7 @@ async def test_what_was_answered_before_a_stop_is_kept() -> None:
     assert result.exit.reason == "stopped"
 
 
-async def test_a_stop_is_not_softened_by_a_later_pause() -> None:
+async def test_a_later_pause_does_not_replace_a_stop() -> None:
     storage, model = MemoryStorage(), CountingModel(late(0.1, "Tea"))
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -99,7 +99,7 @@ async def test_a_stop_is_not_softened_by_a_later_pause() -> None:
     assert fold.exit.details == "ada asked to stop"
 
 
-async def test_a_stop_while_agreement_is_measured_measures_nothing() -> None:
+async def test_a_stop_during_the_measurement_stores_no_agreement() -> None:
     measuring = anyio.Event()
 
     class SlowMeter:
@@ -163,7 +163,7 @@ async def test_a_pause_lets_running_calls_settle_and_starts_no_other(disk: SQLit
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "in pieces"])
-async def test_a_call_that_waits_to_be_let_in_does_not_start_after_a_pause(streams: bool) -> None:
+async def test_a_call_that_waits_for_admission_does_not_start_after_a_pause(streams: bool) -> None:
     model, storage = CountingModel(late(0.1, "Tea"), streams=streams), MemoryStorage()
     async with table_of(model, storage=storage, concurrency=1) as table:
         handle = await table.start("Tea?", rounds=1)
@@ -175,7 +175,7 @@ async def test_a_call_that_waits_to_be_let_in_does_not_start_after_a_pause(strea
     assert sorted(model.begun) == [("ada", "1"), ("bo", "1"), ("cy", "1")]
 
 
-async def test_a_pause_taken_back_in_the_middle_of_a_stage_leaves_nobody_out() -> None:
+async def test_a_pause_that_is_revoked_during_a_stage_leaves_no_agent_out() -> None:
     """The second agent was kept from speaking; it must speak once the pause is taken back."""
     storage = MemoryStorage()
     ada_speaks, paused, kept, gate = anyio.Event(), anyio.Event(), anyio.Event(), anyio.Event()
@@ -216,7 +216,7 @@ async def test_a_pause_taken_back_in_the_middle_of_a_stage_leaves_nobody_out() -
     assert sorted(model.begun) == [("ada", "1"), ("bo", "1")]
 
 
-async def test_a_pause_taken_back_after_everybody_failed_leads_to_no_agreement_of_nobody() -> None:
+async def test_a_pause_that_is_revoked_after_all_agents_failed_gives_no_agreement() -> None:
     """The request held up the count of the quorum; once it is void, those who failed are asked again."""
 
     class Voids(FailingStorage):
@@ -285,7 +285,7 @@ async def test_another_process_may_pause_and_stop(
     await fold_of(disk, handle.session_id)
 
 
-async def test_nobody_needs_to_run_a_session_for_it_to_be_paused_and_stopped(disk: SQLiteStorage) -> None:
+async def test_a_session_that_no_process_runs_can_be_paused_and_stopped(disk: SQLiteStorage) -> None:
     agents = seated(CountingModel("Tea"), "ada")
     engine = engine_of(disk, agents)
     session = await engine.start_debate(asking(agents))
@@ -319,7 +319,7 @@ async def test_a_request_that_comes_after_the_end_is_refused(action: str) -> Non
     await fold_of(storage, result.session_id)
 
 
-async def test_obeying_without_a_request_does_nothing() -> None:
+async def test_carrying_out_control_without_a_request_does_nothing() -> None:
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
     engine = engine_of(storage, agents)
     session = await engine.start_debate(asking(agents))
@@ -352,7 +352,7 @@ async def test_a_request_whose_reading_was_interrupted_is_read_at_the_next_check
     assert journal.fold.pending_control is not None
 
 
-async def test_a_turn_that_is_paused_before_its_second_question_is_taken_again() -> None:
+async def test_a_turn_that_is_paused_before_its_second_question_is_repeated() -> None:
     """An agent whose answer was not clear is asked on resume, and reads as in a debate that nobody paused."""
     asked, paused = anyio.Event(), anyio.Event()
 

@@ -49,7 +49,7 @@ async def test_a_session_is_run_by_one_owner_at_a_time(disk: SQLiteStorage) -> N
 
 
 @pytest.mark.slow
-async def test_who_waits_gives_up_once_the_owner_shows_that_it_lives(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_waiting_process_gives_up_when_the_owner_renews_its_lease(caplog: pytest.LogCaptureFixture) -> None:
     storage, model = MemoryStorage(), CountingModel(late(30, "Tea"))
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -182,7 +182,7 @@ class Odd(FailingStorage):
 
 
 @pytest.mark.parametrize("leasing", [True, False], ids=["renewing", "looking"])
-async def test_a_storage_that_raises_anything_gives_an_error_of_ours_and_no_group(leasing: bool) -> None:
+async def test_any_error_of_a_storage_becomes_an_error_of_the_library_outside_of_any_group(leasing: bool) -> None:
     storage = Odd(MemoryStorage(), leasing=leasing, error=OSError("gone"))
     model = CountingModel(late(30, "Tea"))
     agents = seated(model, "ada")
@@ -244,7 +244,9 @@ async def test_an_answer_from_outside_is_refused_while_the_session_runs() -> Non
         group.cancel_scope.cancel()
 
 
-async def test_workers_that_recover_one_session_at_once_warn_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_workers_that_recover_one_session_at_the_same_time_log_no_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     storage = MemoryStorage()
     agents = scripted_agents({"ada": Delay(0.2, said("Tea")), "bo": "Tea"})
     async with Roundtable(agents, storage=storage) as first, Roundtable(agents, storage=storage) as second:

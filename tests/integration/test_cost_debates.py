@@ -66,7 +66,7 @@ async def test_a_model_seated_at_two_tables_is_priced_by_each():
     assert first._wiring.models.guard(agent.chat_model) is agent.chat_model
 
 
-async def test_what_a_failed_turn_consumed_is_charged_to_agent_and_round():
+async def test_the_usage_of_a_failed_turn_is_charged_to_agent_and_round():
     late = APITimeoutError(retryable=False)
     paid = ChatResponse(text="?", usage=Usage(input_tokens=10, calls=1))
     model = ScriptedModel({"ada": [paid, late], "bo": said("Tea")})

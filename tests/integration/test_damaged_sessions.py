@@ -78,7 +78,7 @@ async def test_a_list_shows_the_others_and_names_the_damaged_one(
 
 
 @pytest.mark.parametrize("part", ["record", "body"])
-async def test_lists_of_whole_sessions_leave_out_what_cannot_be_read(
+async def test_lists_of_whole_sessions_leave_out_unreadable_sessions(
     part: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "kept.db"

@@ -78,7 +78,7 @@ async def test_no_more_debates_run_at_once_than_allowed() -> None:
     assert most == 2
 
 
-async def test_a_debate_that_fails_is_recorded_in_its_place_and_the_others_go_on() -> None:
+async def test_a_failed_debate_is_recorded_in_its_place_and_the_others_continue() -> None:
     results = await partly_broken().debate_many(["Tea?", "Broken?", "Milk?"], rounds=1)
     assert [one.topic for one in results] == ["Tea?", "Milk?"]
     (failed,) = results.failures
@@ -91,12 +91,12 @@ async def test_a_debate_that_fails_is_recorded_in_its_place_and_the_others_go_on
     assert len({tuple(row) for row in rows}) == 1  # every row has the same columns
 
 
-async def test_the_first_failure_ends_all_where_that_is_asked_for() -> None:
+async def test_the_first_failure_ends_all_debates_on_request() -> None:
     with pytest.raises(QuorumLost):
         await partly_broken().debate_many(["Broken?", "Tea?"], on_error="raise", rounds=1)
 
 
-async def test_a_failure_before_a_session_has_a_row_of_its_own() -> None:
+async def test_a_failure_before_the_session_exists_has_its_own_row() -> None:
     failed = FailedDebate.model_validate(
         {"topic": "Tea?", "mode": "x", "error": {"name": "StorageError", "message": "full", "code": "STORAGE_ERROR"}}
     )
@@ -124,7 +124,7 @@ async def test_a_failure_before_a_session_has_a_row_of_its_own() -> None:
         pytest.param({"decide": "dice"}, "dice", id="rule"),
     ],
 )
-async def test_what_cannot_be_held_is_refused_before_the_first_call(given: dict[str, Any], message: str) -> None:
+async def test_wrong_arguments_are_refused_before_the_first_call(given: dict[str, Any], message: str) -> None:
     model = CountingModel()
     made = rt.Roundtable(seated(model, "ada", "bo"), storage="memory://")
     with pytest.raises(ConfigurationError, match=message):
@@ -133,7 +133,7 @@ async def test_what_cannot_be_held_is_refused_before_the_first_call(given: dict[
     assert await made.sessions() == ()
 
 
-async def test_no_question_gives_no_result() -> None:
+async def test_an_empty_list_of_questions_gives_no_results() -> None:
     assert [*await table().debate_many([])] == []
 
 
@@ -170,7 +170,7 @@ async def test_another_rule_decides_stored_results_without_a_call() -> None:
     assert await again.session(was.session_id) == was
 
 
-async def test_a_rule_of_ones_own_and_a_failed_debate_pass_through() -> None:
+async def test_a_custom_rule_works_and_a_failed_debate_stays_failed() -> None:
     results = await partly_broken().debate_many(["Tea?", "Broken?"], rounds=1)
     anew = results.redecide(find_rule("majority")[0])
     assert anew[0].decision is not None
@@ -180,20 +180,20 @@ async def test_a_rule_of_ones_own_and_a_failed_debate_pass_through() -> None:
         results.redecide("dice")
 
 
-async def test_a_debate_without_a_whole_round_stays_without_a_decision() -> None:
+async def test_a_debate_without_a_complete_round_has_no_decision() -> None:
     failed = (await partly_broken().debate_many(["Broken?"], rounds=1)).failures[0].partial
     assert failed is not None
     (anew,) = rt.Results([failed]).redecide("majority")
     assert (anew.decision, anew.config.decide) == (None, "majority")
 
 
-def test_the_blocking_twin_gives_the_same() -> None:
+def test_the_blocking_function_gives_the_same_results() -> None:
     with sync.Roundtable(scripted_agents(SAYS), storage="memory://") as made:
         results = made.debate_many(["Tea?"], modes=["delphi"], rounds=1)
     assert [one.answer for one in results] == ["Tea"]
 
 
-async def test_tables_and_figures_hold_what_the_rows_hold() -> None:
+async def test_tables_and_figures_show_the_values_of_the_rows() -> None:
     results = await table().debate_many(["Is $5 or \\frac{ too much?"], rounds=2)
     frame = results.to_frame()
     assert [*frame.columns][:3] == ["sessionId", "topic", "mode"]
@@ -215,7 +215,7 @@ async def test_tables_and_figures_hold_what_the_rows_hold() -> None:
     assert ax.get_title() == "collaborative: Tea"
 
 
-async def test_a_price_in_an_answer_is_no_formula() -> None:
+async def test_a_price_in_an_answer_is_not_a_formula() -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -225,7 +225,7 @@ async def test_a_price_in_an_answer_is_no_formula() -> None:
     assert ax.get_title() == r"collaborative: \$5 _or_ \$\frac{"
 
 
-async def test_a_line_of_a_plot_has_a_gap_where_a_turn_failed() -> None:
+async def test_a_line_of_a_plot_has_a_gap_at_a_failed_turn() -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -263,7 +263,7 @@ async def test_the_legend_of_a_plot_lies_beside_the_lines_and_within_the_figure(
         pytest.param("matplotlib", "plot", lambda result: result.plot(), id="matplotlib"),
     ],
 )
-async def test_what_is_not_installed_is_named_with_its_extra(
+async def test_a_missing_library_is_named_with_its_extra(
     library: str, extra: str, use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, library, None)
@@ -273,7 +273,7 @@ async def test_what_is_not_installed_is_named_with_its_extra(
     assert caught.value.hint == f"Install it: pip install 'roundtable-sdk[{extra}]'"
 
 
-async def test_unfinished_debates_continue_in_their_places_and_no_answer_is_asked_again() -> None:
+async def test_unfinished_debates_continue_in_their_places_and_repeat_no_answer() -> None:
     said: list[tuple[str, str]] = []
 
     def hear(event: Any) -> None:
@@ -355,7 +355,7 @@ async def test_debates_resumed_without_a_new_budget_keep_their_partial_results(o
     await used.aclose()
 
 
-async def test_a_debate_that_cannot_begin_again_fails_with_its_partial_result() -> None:
+async def test_a_debate_that_cannot_be_resumed_fails_with_its_partial_result() -> None:
     used = table({"ada": "Tea", "bo": "Tea"})
     half = await used.debate_many(["One?"], rounds=2, budget=rt.Budget(max_calls=2))
     assert half[0].session_id is not None
@@ -414,7 +414,7 @@ async def test_a_report_that_fails_costs_no_result(caplog: pytest.LogCaptureFixt
         ({"on_progress": hears_late}, "on_progress must be a function that is not async"),
     ],
 )
-async def test_what_cannot_be_resumed_so_is_refused(given: dict[str, Any], message: str) -> None:
+async def test_wrong_arguments_of_resume_many_are_refused(given: dict[str, Any], message: str) -> None:
     used = table({"ada": "Tea"})
     with pytest.raises(ConfigurationError, match=message):
         await used.resume_many(Results([]), **given)

@@ -101,7 +101,7 @@ class Answering:
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["debate_once", "debate_many"])
-async def test_objects_of_the_call_are_given_again_after_a_restart(tmp_path: Path, *, many: bool) -> None:
+async def test_objects_of_the_call_can_be_passed_again_after_a_restart(tmp_path: Path, *, many: bool) -> None:
     storage, held = f"sqlite:///{tmp_path}/debates.db", list[DebateResult]()
     for calls in (3, 30):
         given, budget = Answering(), Budget(max_calls=calls)
@@ -120,7 +120,7 @@ async def test_objects_of_the_call_are_given_again_after_a_restart(tmp_path: Pat
     assert held[1].rounds[0] == held[0].rounds[0]
 
 
-async def test_objects_that_the_session_did_not_begin_with_are_left_out_or_refused(tmp_path: Path) -> None:
+async def test_objects_other_than_those_of_the_session_are_ignored_or_refused(tmp_path: Path) -> None:
     storage, given, other = f"sqlite:///{tmp_path}/debates.db", Answering(), Answering("Coffee", model="other")
     async with Roundtable(storage=storage, analyzer="declared") as table:
         await table.debate_once("own", "Tea?", rounds=2, agents=given.agents, budget=Budget(max_calls=2))
@@ -154,7 +154,7 @@ async def test_ids_are_checked(session_id: str, message: str) -> None:
         await table.debate_once(session_id, "Tea?")
 
 
-async def test_two_at_once_ask_nothing_twice(tmp_path: Path) -> None:
+async def test_two_simultaneous_calls_repeat_no_question(tmp_path: Path) -> None:
     counted = Counted(f"sqlite:///{tmp_path}/debates.db", delay_s=0.05)
     outcomes: list[str] = []
 
@@ -174,7 +174,7 @@ async def test_two_at_once_ask_nothing_twice(tmp_path: Path) -> None:
     await counted.table.aclose()
 
 
-async def test_a_tenant_has_ids_of_its_own(tmp_path: Path) -> None:
+async def test_a_tenant_has_its_own_ids(tmp_path: Path) -> None:
     counted = Counted(f"sqlite:///{tmp_path}/debates.db")
     other = counted.table.for_tenant("acme")
     await counted.table.debate_once("job", "Tea?", rounds=1)
@@ -183,7 +183,7 @@ async def test_a_tenant_has_ids_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_blocking_twin_and_a_process_that_dies(tmp_path: Path) -> None:
+def test_the_blocking_function_continues_after_a_process_dies(tmp_path: Path) -> None:
     script = f"""
 import os
 from roundtable import sync

@@ -152,7 +152,9 @@ def masked(result: DebateResult, name: str) -> str:
 
 class TestBuiltInUnderAnotherName:
     @pytest.mark.parametrize(("kind", "name"), [(OxfordMode, "cambry"), (CouncilMode, "quorums")])
-    async def test_it_gets_the_same_reports_and_audits(self, kind: type[BaseModeStrategy], name: str) -> None:
+    async def test_a_built_in_mode_under_another_name_gets_the_same_reports_and_audits(
+        self, kind: type[BaseModeStrategy], name: str
+    ) -> None:
         twin: Any = type("Twin", (kind,), {"name": name})()
         built_in = await table_of().debate("Tea?", mode=kind.name, rounds=1)
         other = await table_of().debate("Tea?", mode=twin, rounds=1)
@@ -162,7 +164,7 @@ class TestBuiltInUnderAnotherName:
 
 
 class TestModeOfAPlugin:
-    async def test_its_votes_before_and_after_give_a_swing_and_movement(self) -> None:
+    async def test_votes_before_and_after_the_debate_give_a_swing_and_movement(self) -> None:
         result = await table_of(Parliament()).debate("Tea?", mode="chamber", rounds=1)
         text = in_a_line(result.to_text())
         assert "Swing: Aye -1, No +1 (first vote: Aye 3, No 0; last vote: Aye 2, No 1)" in text
@@ -190,7 +192,7 @@ class TestModeOfAPlugin:
         assert result.decision is not None
         assert result.decision.scores == {"Aye": 2.0, "No": 1.0}
 
-    async def test_reports_name_the_agents_behind_its_aliases(self) -> None:
+    async def test_reports_name_the_agents_behind_the_aliases_of_a_mode(self) -> None:
         async with table_of(Parliament()) as table:
             result = await table.debate("Tea?", mode="senate", rounds=1)
             exported = [await table.export(result.session_id, kind) for kind in ("markdown", "html")]
@@ -208,14 +210,14 @@ class TestModeOfAPlugin:
             assert "[Paper 12] (" not in in_a_line(text)
             assert "the crowd (" not in text
 
-    async def test_a_mode_object_that_is_not_registered_gets_them_too(self) -> None:
+    async def test_reports_of_an_unregistered_mode_object_name_the_agents_too(self) -> None:
         async with table_of() as table:
             result = await table.debate("Tea?", mode=with_baseline(SenateMode()), rounds=1)
             shown = [result.to_text(), (await table.session(result.session_id)).to_text()]
             shown.append(in_a_line(await table.export(result.session_id)))
         assert all("[Paper 2] (Bo) is right" in text for text in shown)
 
-    async def test_a_page_of_a_server_names_them_too(self) -> None:
+    async def test_a_page_of_a_server_names_the_agents_too(self) -> None:
         table = served_table(plugins=Plugins.of(Parliament()), agents=table_of().given_agents)
         async with visiting(table=table) as ann, table.for_tenant("ann") as own:
             result = await own.debate("Tea?", mode="senate", rounds=1)
@@ -223,14 +225,14 @@ class TestModeOfAPlugin:
             await ann.get(f"/sessions/{result.session_id}")
             assert "[Paper 2] (Bo) is right" in ann.page
 
-    async def test_a_mode_that_fails_to_name_them_has_a_report_without_names(
+    async def test_a_mode_that_fails_to_name_its_agents_has_a_report_without_names(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         result = await table_of(Parliament()).debate("Tea?", mode="broken", rounds=1)
         assert "[Paper 2] is right" in result.to_text()
         assert "report_aliases of the mode 'broken' failed: no list of names" in caplog.text
 
-    def test_a_mode_without_these_members_declares_nothing(self) -> None:
+    def test_a_mode_without_report_members_declares_nothing(self) -> None:
         config, bare = DebateConfig(topic="Tea?", mode="bare", agents=("ada",)), Bare()
         assert declarations_of(config, ["ada"], None, mode=bare) == Declarations()
         assert with_baseline(bare).vote_options == ()
@@ -245,7 +247,7 @@ class TestModeOfAPlugin:
 
 
 class TestRuleOfAPlugin:
-    async def test_reports_say_what_its_scores_are(self) -> None:
+    async def test_reports_say_what_the_scores_of_a_rule_are(self) -> None:
         async with table_of(Parliament(), concurrency=1) as table:
             results = await table.debate_many(["Tea?"], rounds=1, decide="tally(least=1)")
         counted = results[0].to_html()
@@ -255,7 +257,7 @@ class TestRuleOfAPlugin:
         own = Rule("own", tally, score_meaning=ScoreMeaning("its weight"))
         assert "The number of each option shows its weight." in results.redecide(own)[0].to_html()
 
-    async def test_votes_that_could_not_be_read_are_told_from_all_votes(self) -> None:
+    async def test_only_rules_that_count_votes_report_the_share_of_readable_votes(self) -> None:
         says = {"ada": "For", "bo": "..."}
         agents = [
             BaseAgent(AgentConfig(id=one, name=one.title(), provider="scripted", model="x"), ScriptedModel({one: said}))
@@ -268,7 +270,7 @@ class TestRuleOfAPlugin:
             assert result.decision.withheld == "For"
             assert ("For, with 1 of 2 votes, is not the answer" in in_a_line(result.to_text())) is (rule != "worth")
 
-    def test_a_text_is_not_a_meaning(self) -> None:
+    def test_a_text_as_the_meaning_of_scores_is_refused(self) -> None:
         meaning: Any = "its votes"
         with pytest.raises(ConfigurationError, match=r"the rule 'own' has score_meaning='its votes'"):
             Rule("own", tally, score_meaning=meaning)
@@ -292,7 +294,7 @@ class TestRuleOfAPlugin:
 
 class TestNotInstalled:
     @pytest.mark.parametrize("name", ["chamber", "senate"])
-    async def test_a_stored_session_is_shown_with_what_it_holds(self, name: str) -> None:
+    async def test_a_stored_session_is_shown_with_what_it_stores(self, name: str) -> None:
         storage = MemoryStorage()
         async with table_of(Parliament(), storage=storage) as table:
             held = await table.debate("Tea?", mode=name, rounds=1, decide="tally")
@@ -305,7 +307,7 @@ class TestNotInstalled:
         assert "The number of each option shows its score by this rule." in page
         assert ("Swing: Aye -1, No +1" in page) is (name == "chamber")  # turns show it without the mode
 
-    async def test_an_oxford_by_another_name_keeps_its_two_sides(self) -> None:
+    async def test_an_oxford_mode_under_another_name_keeps_its_two_sides(self) -> None:
         storage = MemoryStorage()
         twin = type("Twin", (OxfordMode,), {"name": "cambry"})()
         async with table_of(storage=storage) as table:

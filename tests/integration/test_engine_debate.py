@@ -51,7 +51,7 @@ async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     await made.aclose()
 
 
-async def test_a_straight_debate_tells_everything_once_and_in_order(storage: Storage) -> None:
+async def test_an_undisturbed_debate_emits_every_event_once_and_in_order(storage: Storage) -> None:
     table = table_of(
         CountingModel(by_agent({"ada": late(0.02, "Tea"), "bo": said("Tea"), "cy": said("Coffee")})), storage=storage
     )
@@ -68,7 +68,7 @@ async def test_a_straight_debate_tells_everything_once_and_in_order(storage: Sto
     assert result.roster.complete
 
 
-async def test_what_is_stored_folds_to_the_very_record_that_was_alive(storage: Storage) -> None:
+async def test_the_stored_events_give_the_same_record_as_the_live_debate(storage: Storage) -> None:
     agents = seated(
         CountingModel(by_agent({"ada": said("Thé \U0001f375"), "bo": AgentError("no"), "cy": said("a\0b")})),
         "ada",
@@ -93,13 +93,13 @@ async def test_a_result_is_loaded_again_byte_for_byte(storage: Storage) -> None:
     assert (listed.id, listed.status, listed.response_count) == (result.session_id, "completed", 6)
 
 
-async def test_one_round_is_a_whole_debate(storage: Storage) -> None:
+async def test_a_debate_may_have_a_single_round(storage: Storage) -> None:
     result = await table_of(CountingModel("Tea"), storage=storage).debate("Tea?", rounds=1)
     assert (result.status, len(result.rounds), result.total_rounds) == ("completed", 1, 1)
     await fold_of(storage, result.session_id)
 
 
-async def test_agreement_before_anyone_heard_anyone_is_kept_apart(storage: Storage) -> None:
+async def test_independent_agreement_is_kept_apart(storage: Storage) -> None:
     positions = {"ada": ["Tea", "Tea"], "bo": ["Coffee", "Tea"], "cy": ["Milk", "Tea"]}
     model = CountingModel(lambda request: positions[request.metadata["agent"]].pop(0))
     result = await table_of(model, storage=storage).debate("Tea?", rounds=2)
@@ -144,7 +144,7 @@ class HearingMode(BaseModeStrategy):
         pytest.param(HearingMode(), "agents of the first round had seen answers of others", id="heard"),
     ],
 )
-async def test_agreement_that_is_not_independent_is_not_called_so(mode: BaseModeStrategy, reason: str) -> None:
+async def test_agreement_of_dependent_answers_is_not_called_independent(mode: BaseModeStrategy, reason: str) -> None:
     agents, storage = seated(CountingModel("Tea"), "ada", "bo", "cy"), MemoryStorage()
     engine = engine_of(storage, agents, mode)
     session = await engine.start_debate(asking(agents, mode=mode.name, rounds=1))
@@ -247,7 +247,7 @@ async def test_a_failure_changes_no_prompt_of_the_others() -> None:
     assert await prompts(said("Coffee")) == await prompts(AgentError("no"))
 
 
-async def test_nobody_answering_is_an_error_with_every_cause_and_can_be_mended(storage: Storage) -> None:
+async def test_a_round_without_answers_is_an_error_with_every_cause_and_can_be_resumed(storage: Storage) -> None:
     replies: dict[str, object] = dict.fromkeys(("ada", "bo", "cy"), APIAuthError("bad key", provider="scripted"))
     model = CountingModel(by_agent(replies))  # type: ignore[arg-type]
     table = table_of(model, storage=storage)
@@ -299,7 +299,7 @@ async def test_a_quorum_that_is_met_is_enough() -> None:
     assert (result.status, result.answer) == ("completed", "Tea")
 
 
-async def test_a_stage_that_asks_fewer_than_the_quorum_needs_all_it_asks() -> None:
+async def test_a_stage_with_fewer_agents_than_the_quorum_needs_all_of_them() -> None:
     agents, storage = seated(CountingModel("Tea"), "ada", "bo", "cy"), MemoryStorage()
     engine = engine_of(storage, agents, HearingMode())
     session = await engine.start_debate(asking(agents, mode="hearing", rounds=1, quorum=3))
@@ -393,7 +393,7 @@ class BrokenMode(BaseModeStrategy):
         raise ZeroDivisionError("division by zero")
 
 
-async def test_a_broken_mode_breaks_its_debate_with_an_error_of_ours() -> None:
+async def test_a_broken_mode_ends_its_debate_with_an_error_of_the_library() -> None:
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
     engine = engine_of(storage, agents, BrokenMode())
     session = await engine.start_debate(asking(agents, mode="broken"))
@@ -404,7 +404,7 @@ async def test_a_broken_mode_breaks_its_debate_with_an_error_of_ours() -> None:
     assert "ZeroDivisionError" in fold.error.message
 
 
-async def test_failed_turns_are_data_with_the_error_whole() -> None:
+async def test_failed_turns_keep_the_whole_error_as_data() -> None:
     error = AgentError("gone", code="X_1", provider="acme", request_id="r1", retry_after_s=2.0, details={"n": 1})
     model = CountingModel(by_agent({"ada": said("Tea"), "bo": error}))
     result = await table_of(model, "ada", "bo").debate("Tea?", rounds=1)
@@ -420,7 +420,7 @@ async def test_failed_turns_are_data_with_the_error_whole() -> None:
     )
 
 
-async def test_agents_see_the_focus_question_and_earlier_rounds_only() -> None:
+async def test_agents_see_only_the_focus_question_and_earlier_rounds() -> None:
     model = CountingModel(lambda request: f"Tea {request.metadata['round']} of {request.metadata['agent']}")
     await table_of(model, "ada", "bo").debate("Which drink?", rounds=2, focus_question="And at night?")
     first = [text for _, number, text in model.prompts if number == "1"]

@@ -41,7 +41,7 @@ async def test_a_request_made_before_the_run_began_is_obeyed(action: str) -> Non
     assert fold.exit.reason == ("paused" if action == "pause" else "stopped")
 
 
-async def test_who_resumes_makes_an_unanswered_request_void() -> None:
+async def test_resuming_a_session_discards_an_unanswered_request() -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -52,7 +52,7 @@ async def test_who_resumes_makes_an_unanswered_request_void() -> None:
     assert len(model.begun) == fold.progress.total_rounds
 
 
-async def test_extending_a_session_that_was_left_keeps_its_exit() -> None:
+async def test_extending_an_interrupted_session_keeps_its_exit() -> None:
     storage = MemoryStorage()
     model = CountingModel("Tea")
     agents = seated(model, "ada")
@@ -64,7 +64,7 @@ async def test_extending_a_session_that_was_left_keeps_its_exit() -> None:
     assert len(fold.rounds) == 2
 
 
-async def test_a_round_that_was_stopped_is_not_given_as_the_round_before() -> None:
+async def test_a_stopped_round_is_not_used_as_the_previous_round() -> None:
     storage, model = (
         MemoryStorage(),
         CountingModel(lambda request: late(30, "Tea") if "Round 2" in _text(request) else said("Tea")),
@@ -110,7 +110,7 @@ class _LateStorage(MemoryStorage):
         return stored
 
 
-async def test_a_write_that_came_through_late_is_known_as_ones_own() -> None:
+async def test_a_late_write_is_recognized_as_an_own_write() -> None:
     storage, model = _LateStorage(), CountingModel("Tea")
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -154,7 +154,7 @@ class _UntoldStorage(MemoryStorage):
 
 @pytest.mark.slow
 @pytest.mark.both_loops
-async def test_an_answer_that_was_stored_but_not_told_is_known_and_counted_once() -> None:
+async def test_an_answer_that_was_stored_before_a_write_error_is_counted_once() -> None:
     async def slow_to_leave(_: object) -> None:
         with anyio.CancelScope(shield=True):
             await anyio.sleep(0.6)  # requests to pause are looked for meanwhile
@@ -180,7 +180,7 @@ async def test_an_answer_that_was_stored_but_not_told_is_known_and_counted_once(
     assert (fold.usage.calls, fold.usage.unreported_calls) == (len(model.begun), 1) == (2, 1)
 
 
-async def test_an_end_that_was_stored_but_not_told_stays_the_end() -> None:
+async def test_an_end_that_was_stored_before_a_write_error_stays_the_end() -> None:
     storage, model = _UntoldStorage("debate_complete"), CountingModel("Tea")
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -192,7 +192,7 @@ async def test_an_end_that_was_stored_but_not_told_stays_the_end() -> None:
     assert (await log_of(storage, session.id))[-1].type == "debate_complete"
 
 
-async def test_lost_quorum_is_also_the_reason_of_the_exit() -> None:
+async def test_a_lost_quorum_is_also_the_reason_of_the_exit() -> None:
     storage, model = MemoryStorage(), CountingModel(lambda _: ValueError("no"))
     table = table_of(model, "ada", storage=storage)
     with pytest.raises(Exception, match="0 of 1 agent answered"):
@@ -206,7 +206,7 @@ async def test_lost_quorum_is_also_the_reason_of_the_exit() -> None:
 @pytest.mark.parametrize(
     "change", [pytest.param({"decide": "nonsense"}, id="rule"), pytest.param({"exit": {"kind": "x"}}, id="exit")]
 )
-async def test_what_cannot_be_done_is_refused_before_anything_is_paid(change: dict[str, object]) -> None:
+async def test_impossible_requests_are_refused_before_any_call(change: dict[str, object]) -> None:
     agents = seated(CountingModel("Tea"), "ada")
     engine = engine_of(MemoryStorage(), agents)
     config = asking(agents).model_copy(update=change)

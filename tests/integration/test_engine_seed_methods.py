@@ -46,7 +46,7 @@ def two(model: CountingModel) -> DebateEngine:
     return engine_of(MemoryStorage(), seated(model, "ada", "bo"))
 
 
-async def test_starting_a_debate_creates_it_and_asks_nobody() -> None:
+async def test_starting_a_debate_creates_it_without_any_call() -> None:
     model = CountingModel("Tea")
     engine = two(model)
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=2))
@@ -59,7 +59,7 @@ async def test_starting_a_debate_creates_it_and_asks_nobody() -> None:
     assert [agent.model for agent in record.agents] == ["counting", "counting"]
 
 
-async def test_a_round_is_exactly_one_round() -> None:
+async def test_running_a_round_runs_exactly_one_round() -> None:
     model = CountingModel(by_agent({"ada": said("1 cup"), "bo": said("2 cup")}))
     engine = two(model)
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=2))
@@ -86,7 +86,7 @@ async def test_a_round_is_exactly_one_round() -> None:
     await fold_of(engine.sessions.storage, session.id)
 
 
-async def test_a_round_says_who_failed_and_a_round_of_nobody_is_an_error() -> None:
+async def test_a_round_names_failed_agents_and_a_round_without_answers_is_an_error() -> None:
     replies = {"ada": said("Tea"), "bo": AgentError("no")}
     engine = two(CountingModel(by_agent(replies)))
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo")))
@@ -99,7 +99,7 @@ async def test_a_round_says_who_failed_and_a_round_of_nobody_is_an_error() -> No
         await engine.run_round(session.id)
 
 
-async def test_a_round_that_was_interrupted_is_finished_by_the_next_call() -> None:
+async def test_an_interrupted_round_is_finished_by_the_next_call() -> None:
     import anyio
 
     hold = {"bo": True}
@@ -118,7 +118,7 @@ async def test_a_round_that_was_interrupted_is_finished_by_the_next_call() -> No
     assert sorted(who for who, _ in model.begun) == ["ada", "bo", "bo"]
 
 
-async def test_a_round_that_is_paused_in_its_middle_has_no_result() -> None:
+async def test_a_round_that_is_paused_midway_has_no_result() -> None:
     import anyio
 
     model = CountingModel(late(0.2, "Tea"))
@@ -135,7 +135,7 @@ async def test_a_round_that_is_paused_in_its_middle_has_no_result() -> None:
             await engine.run_round(session.id)
 
 
-async def test_what_a_debate_is_started_with_is_checked() -> None:
+async def test_the_configuration_of_a_new_debate_is_checked() -> None:
     engine = two(CountingModel("Tea"))
     with pytest.raises(ConfigurationError, match=r"unknown agents: cy, di\. Known: ada, bo"):
         await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "cy", "di")))
@@ -154,7 +154,7 @@ async def test_what_a_debate_is_started_with_is_checked() -> None:
         await nobody.start_debate(DebateConfig(topic="Tea?", agents=("ada",)))
 
 
-async def test_agents_may_come_with_the_debate() -> None:
+async def test_agents_can_be_passed_with_the_debate() -> None:
     engine = two(CountingModel("Tea"))
     di = AgentConfig(id="di", name="Di", provider="scripted")
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "di")), agents=[di])
@@ -168,7 +168,7 @@ async def test_agents_may_come_with_the_debate() -> None:
     assert stored.status == "created"
 
 
-async def test_agreement_is_read_from_what_was_stored_and_measured_only_where_it_was_not() -> None:
+async def test_agreement_is_read_from_the_log_and_measured_only_if_it_was_not_stored() -> None:
     engine = two(CountingModel("Tea"))
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=1))
     with pytest.raises(SessionError, match="has no answers yet"):
@@ -184,7 +184,7 @@ async def test_agreement_is_read_from_what_was_stored_and_measured_only_where_it
         await engine.get_consensus("nobody")
 
 
-async def test_an_answer_from_outside_goes_into_the_current_round() -> None:
+async def test_an_answer_from_outside_is_added_to_the_current_round() -> None:
     engine = two(CountingModel("Tea"))
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=2))
     await engine.sessions.add_response(session.id, answer("Milk"))
@@ -222,7 +222,7 @@ async def test_an_agent_with_two_positions_in_a_round_counts_with_its_last() -> 
     assert result.ballots() == ("Tea", "Tea")
 
 
-async def test_a_guest_counts_until_its_round_is_closed() -> None:
+async def test_an_outside_agent_counts_until_its_round_is_closed() -> None:
     engine = two(CountingModel("Tea"))
     session = await engine.start_debate(DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=2))
     await engine.sessions.add_response(session.id, answer("Milk", "zed"))
@@ -235,7 +235,7 @@ async def test_a_guest_counts_until_its_round_is_closed() -> None:
     assert (later.decision, later.consensus) == (held.decision, held.consensus)
 
 
-async def test_a_debate_of_outside_agents_only_is_kept_and_folded() -> None:
+async def test_a_debate_with_only_outside_agents_is_stored_and_read_back() -> None:
     sessions = SessionManager(MemoryStorage())
     session = await sessions.create_session(DebateConfig(topic="Tea?", agents=("ada", "bo")))
     await sessions.add_response(session.id, answer("Tea", "ada"))
@@ -278,7 +278,7 @@ async def test_sessions_are_found_listed_and_deleted() -> None:
     assert all(len(session_id) == 32 for session_id in ids)
 
 
-async def test_errors_other_than_an_unknown_session_are_not_taken_for_one() -> None:
+async def test_other_errors_are_not_mistaken_for_an_unknown_session() -> None:
     class Odd(MemoryStorage):
         async def read(self, session_id: str, after: int = 0, *, tenant: str = "default") -> object:  # type: ignore[override]
             raise SessionError("odd")
@@ -302,7 +302,7 @@ class Bare:
         return AgentInfo(id="bare", name="Bare", provider="acme", model="m1")
 
 
-async def test_an_agent_that_is_only_the_protocol_takes_part() -> None:
+async def test_an_agent_that_only_implements_the_protocol_takes_part() -> None:
     registry = AgentRegistry()
     registry.add_agent(Bare())
     engine = DebateEngine(SessionManager(MemoryStorage()), registry, ModeRegistry())
@@ -327,7 +327,7 @@ async def test_a_toolkit_given_to_the_engine_is_offered_to_its_agents() -> None:
     assert ada._toolkit is kit
 
 
-async def test_a_session_paused_by_hand_before_it_began_begins_when_it_is_run() -> None:
+async def test_a_session_that_was_paused_before_its_start_starts_when_it_is_run() -> None:
     engine = two(CountingModel("Tea"))
     session = await engine.start_debate(asking(seated(CountingModel(), "ada", "bo"), rounds=1))
     await engine.sessions.control(session.id, "pause")

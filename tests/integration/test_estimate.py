@@ -172,7 +172,7 @@ async def test_an_estimate_calls_nobody_and_stores_nothing():
     assert worst.output_tokens == worst.calls * 4096
 
 
-async def test_later_rounds_are_dearer_since_they_quote_the_earlier_ones():
+async def test_later_rounds_cost_more_since_they_quote_earlier_ones():
     table = table_of(CountingModel("Tea"), prices=PRICES)
     costs = [table.estimate("Tea or coffee?", rounds=rounds).cost_usd for rounds in (1, 2, 3)]
     assert costs[1] > 2 * costs[0]
@@ -219,7 +219,7 @@ async def test_no_debate_sends_more_requests_than_its_estimate_with_retries():
     assert result.usage.cost_usd <= worst.cost_with_retries_usd
 
 
-def test_agents_that_are_no_base_agents_are_named():
+def test_agents_without_an_estimate_are_named():
     table = Roundtable([Silent("ada"), ScriptedModel([])], storage="memory://", prices=PRICES)
     worst = table.estimate("Tea or coffee?", rounds=2)
     assert worst.cost_usd is None
@@ -227,7 +227,7 @@ def test_agents_that_are_no_base_agents_are_named():
     assert "ada" in worst.notes[-1]
 
 
-def test_what_does_not_fit_is_refused_as_in_a_debate():
+def test_wrong_arguments_are_refused_as_in_a_debate():
     table = table_of(CountingModel("Tea"))
     with pytest.raises(ConfigurationError, match="rounds"):
         table.estimate("Tea?", rounds=0)
@@ -263,7 +263,7 @@ def on_paper(mode, agents, **more):
     return estimate_debate(asking(agents, **more), [Seated(agent.config, agent) for agent in agents], mode)
 
 
-def test_every_kind_of_answer_and_several_stages_are_held_on_paper():
+def test_an_estimate_covers_every_kind_of_answer_and_several_stages():
     table = table_of(CountingModel("Tea"), "ada", "bo", prices=PRICES)
     agents = [seat.agent for seat in table._wiring.seats(None)]
     assert on_paper(CourtMode(), agents, rounds=3).turns == 6
@@ -299,7 +299,7 @@ class Broken(BaseModeStrategy):
         return len(None)
 
 
-def test_a_mode_that_breaks_is_named():
+def test_a_mode_that_fails_is_named():
     with pytest.raises(ConfigurationError, match="mode 'broken' failed while planning: TypeError"):
         on_paper(Broken(), seated(CountingModel("Tea"), "ada"))
 
@@ -316,7 +316,7 @@ def test_the_estimate_bounds_a_budget_that_is_enough():
 
 
 @pytest.mark.parametrize("mode", ["devils-advocate:reask=true", "oxford:reask=true"])
-async def test_the_worst_case_holds_where_everybody_leaves_its_side_and_is_asked_once_more(mode):
+async def test_the_worst_case_holds_when_every_agent_leaves_its_side_and_is_asked_once_more(mode):
     straying = {"position": "Tea", "reasoning": "y" * 200, "confidence": 0.5, "stance": "NEUTRAL", "choice": "For"}
     model = ScriptedModel({name: ["{", straying] * 10 for name in ("ada", "bo", "cy")})
     table = Roundtable(wordy(model, "ada", "bo", "cy", max_tokens=100), storage="memory://", prices=PRICES)
@@ -330,7 +330,7 @@ async def test_the_worst_case_holds_where_everybody_leaves_its_side_and_is_asked
     assert result.usage.cost_usd <= worst.cost_usd
 
 
-async def test_the_worst_case_holds_where_a_facilitator_writes_as_much_as_it_may():
+async def test_the_worst_case_holds_when_a_facilitator_writes_the_maximum():
     def reply(request):
         if "(number of perspectives)" in request.messages[-1].content:
             return f'["{"z" * 1_400}"]'
@@ -344,7 +344,7 @@ async def test_the_worst_case_holds_where_a_facilitator_writes_as_much_as_it_may
         assert entry.usage.input_tokens * 2 <= most.input_tokens
 
 
-def test_a_debate_that_takes_too_many_calls_is_refused_before_they_are_added_up() -> None:
+def test_a_debate_with_too_many_calls_is_refused_before_they_are_summed() -> None:
     table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
     assert table.estimate("Tea?", rounds=2, most_calls=4).planned_calls == 4
     with pytest.raises(ConfigurationError, match="needs 4 model calls or more; 3 are allowed"):

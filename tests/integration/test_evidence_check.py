@@ -60,7 +60,7 @@ async def checked(server: LoopbackServer, *sources: tuple[str, str | None], **mo
     return await result.check_evidence(allow=[server.origin.partition("://")[2]], **more)
 
 
-async def test_a_quote_that_the_page_has_is_found_and_any_other_is_cited_but_not_found(server: LoopbackServer) -> None:
+async def test_a_quote_on_the_page_is_found_and_any_other_is_cited_but_not_found(server: LoopbackServer) -> None:
     report = await checked(
         server,
         ("/tea", "green tea keeps for a year"),
@@ -77,7 +77,7 @@ async def test_a_quote_that_the_page_has_is_found_and_any_other_is_cited_but_not
     assert "\N{CHECK MARK} the page has these words" in text
 
 
-async def test_what_cannot_be_fetched_has_its_reason(server: LoopbackServer) -> None:
+async def test_a_page_that_cannot_be_fetched_has_a_reason(server: LoopbackServer) -> None:
     report = await checked(
         server,
         ("/gone", "keeps for a year"),
@@ -97,12 +97,12 @@ async def test_what_cannot_be_fetched_has_its_reason(server: LoopbackServer) -> 
     assert f"not fetched ({reasons[0]})" in report.to_markdown().replace("\\", "")
 
 
-async def test_a_hostile_page_costs_no_other_page(server: LoopbackServer) -> None:
+async def test_a_hostile_page_does_not_affect_other_pages(server: LoopbackServer) -> None:
     report = await checked(server, ("/hostile", "keeps for a year"), ("/tea", "keeps for a year"))
     assert [check.status for check in report.checks] == ["found", "found"]
 
 
-async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None:
+async def test_an_unexpected_error_affects_one_page_and_is_named() -> None:
     async def resolve(host: str, port: int) -> list[str]:
         if host == "odd.example":
             raise RuntimeError(port)
@@ -119,12 +119,12 @@ async def test_a_fault_that_nobody_foresaw_costs_one_page_and_is_named() -> None
     assert "has an IP address that is not public" in report.checks[1].reason
 
 
-async def test_words_of_scripts_without_spaces_are_looked_for(server: LoopbackServer) -> None:
+async def test_quotes_in_scripts_without_spaces_are_found(server: LoopbackServer) -> None:
     report = await checked(server, ("/tea", "\u0e0a\u0e32\u0e40\u0e01\u0e1a\u0e44\u0e14\u0e2b\u0e19\u0e07"))
     assert report.checks[0].status == "not found"
 
 
-async def test_a_quote_that_is_longer_than_any_is_not_looked_for(server: LoopbackServer) -> None:
+async def test_a_quote_above_the_maximum_length_is_not_searched_for(server: LoopbackServer) -> None:
     result = await debated({"url": f"{server.origin}/tea", "quote": "keeps for a year"})
     source = ClaimEvidence(url=f"{server.origin}/tea", quote="keeps for a year " * 200)
     graph = result.argument_graph()
@@ -134,7 +134,7 @@ async def test_a_quote_that_is_longer_than_any_is_not_looked_for(server: Loopbac
     assert (check.status, check.reason) == ("no quote", "more than 2000 characters are quoted")
 
 
-async def test_too_few_words_and_an_address_that_holds_them_are_no_proof(server: LoopbackServer) -> None:
+async def test_too_few_words_or_words_in_the_address_are_not_proof(server: LoopbackServer) -> None:
     report = await checked(
         server,
         ("/tea", None),
@@ -168,7 +168,7 @@ async def test_without_permission_no_page_of_this_machine_is_opened(server: Loop
     assert server.seen == []
 
 
-async def test_no_page_is_opened_unless_asked_and_not_more_than_allowed(server: LoopbackServer) -> None:
+async def test_pages_are_opened_only_on_request_and_up_to_the_limit(server: LoopbackServer) -> None:
     report = await checked(server, ("/tea", "keeps for a year"), ("/gone", "keeps for a year"), most_pages=1)
     assert [seen.path for seen in server.seen] == ["/tea"]
     assert [check.status for check in report.checks] == ["found", "not fetched"]
@@ -187,13 +187,13 @@ async def test_no_page_is_opened_unless_asked_and_not_more_than_allowed(server: 
         {"domains": [3]},
     ],
 )
-async def test_an_argument_that_cannot_be_is_refused(server: LoopbackServer, wrong: dict[str, Any]) -> None:
+async def test_an_invalid_argument_is_refused(server: LoopbackServer, wrong: dict[str, Any]) -> None:
     result = await debated()
     with pytest.raises(ConfigurationError):
         await result.check_evidence(**wrong)
 
 
-def test_scripts_wait_for_the_check(server: LoopbackServer) -> None:
+def test_the_blocking_check_gives_a_report(server: LoopbackServer) -> None:
     import anyio
 
     result = anyio.run(lambda: debated({"url": f"{server.origin}/tea", "quote": "keeps for a year"}))

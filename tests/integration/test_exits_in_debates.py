@@ -160,7 +160,7 @@ async def test_a_criterion_ends_a_debate_with_reason_and_figures(
         pytest.param(rt.ConsensusReached(0.9) & rt.MinRounds(4), script(ALL), id="too early"),
     ],
 )
-async def test_a_debate_goes_on_to_its_last_round_when_the_criterion_does_not_hold(
+async def test_a_debate_continues_to_its_last_round_when_the_criterion_does_not_hold(
     exit_when: Exit, model: CountingModel
 ) -> None:
     result = await table_of(model, *AGENTS).debate("Which drink?", rounds=3, exit_when=exit_when)
@@ -244,7 +244,7 @@ async def test_exit_on_consensus_ends_on_agreement_and_is_kept_with_the_session(
     }
 
 
-async def test_what_exit_on_consensus_adds_is_asked_after_the_callers_criterion() -> None:
+async def test_the_criterion_of_exit_on_consensus_is_checked_after_that_of_the_caller() -> None:
     table = table_of(script(SPLIT), *AGENTS)
     result = await table.debate("Which drink?", rounds=5, exit_when=rt.MaxRounds(4), exit_on_consensus=True)
     assert result.config.exit is not None
@@ -259,7 +259,7 @@ async def test_what_exit_on_consensus_adds_is_asked_after_the_callers_criterion(
 
 
 @pytest.mark.parametrize("wish", [False, None])
-async def test_without_it_a_debate_in_agreement_holds_all_its_rounds(wish: bool | None) -> None:
+async def test_a_debate_in_agreement_runs_all_its_rounds_without_exit_on_consensus(wish: bool | None) -> None:
     result = await table_of(script(ALL), *AGENTS).debate("Which drink?", rounds=3, exit_on_consensus=wish)
     assert len(result.rounds) == 3
     assert result.config.exit is None
@@ -280,7 +280,7 @@ async def test_the_environment_sets_the_thresholds(environment: dict[str, str], 
     assert len(result.rounds) == rounds
 
 
-async def test_an_engine_without_a_table_knows_the_usual_thresholds_or_those_given() -> None:
+async def test_an_engine_without_a_table_uses_the_default_or_the_given_thresholds() -> None:
     for settings, rounds in ((None, 2), (ExitSettings(enabled=False), 4)):
         agents = seated(script(SPLIT), *AGENTS)
         plain = engine_of(MemoryStorage(), agents)
@@ -300,7 +300,7 @@ async def test_a_stream_and_a_started_debate_take_the_same_criteria() -> None:
     assert (result.exit.reason, len(result.rounds)) == ("consensus", 1)
 
 
-def test_without_await_as_well() -> None:
+def test_the_blocking_facade_takes_the_same_criteria() -> None:
     from roundtable import sync
 
     with sync.Roundtable(seated(script(ALL), *AGENTS), storage="memory://") as table:
@@ -354,7 +354,7 @@ async def test_an_extension_keeps_the_criteria_that_did_not_hold_before_it() -> 
     assert (len(more.rounds), more.exit.reason) == (3, "consensus")
 
 
-async def test_an_extension_in_spite_of_consensus_holds_all_its_rounds() -> None:
+async def test_an_extension_after_consensus_runs_all_its_rounds() -> None:
     table = table_of(script(ALL), *AGENTS)
     first = await table.debate("Which drink?", rounds=4, exit_when=rt.ConsensusReached(0.9))
     assert len(first.rounds) == 1
@@ -374,7 +374,7 @@ def veto(ballots: Electorate, parameters: Parameters) -> Outcome:
 VETO = Rule("veto", veto, summary="One voice against it is enough.")
 
 
-async def test_a_rule_of_ones_own_decides_a_debate_and_those_after_it_by_name() -> None:
+async def test_a_custom_rule_decides_a_debate_and_later_debates_by_its_name() -> None:
     table = table_of(script(SPLIT, ALL), *AGENTS)
     result = await table.debate("Which drink?", rounds=2, decide=VETO)
     assert [held.decision.winner for held in result.rounds if held.decision] == [None, "Tea"]
@@ -386,7 +386,7 @@ async def test_a_rule_of_ones_own_decides_a_debate_and_those_after_it_by_name() 
     assert more.answer == "Tea"
 
 
-async def test_a_built_in_rule_as_an_object_and_with_parameters() -> None:
+async def test_a_built_in_rule_can_be_given_as_an_object_with_parameters() -> None:
     from roundtable.scoring import find_rule
 
     table = table_of(script(TWO), *AGENTS)
@@ -399,13 +399,13 @@ async def test_a_built_in_rule_as_an_object_and_with_parameters() -> None:
     assert (more.answer, more.decision and more.decision.passed) == (None, False)
 
 
-async def test_two_rules_of_one_name_are_refused() -> None:
+async def test_two_rules_with_the_same_name_are_refused() -> None:
     table = table_of(script(ALL), *AGENTS)
     with pytest.raises(ConfigurationError, match="another rule named 'plurality'"):
         await table.debate("Which drink?", decide=Rule("plurality", veto))
 
 
-async def test_a_session_decided_by_an_unknown_rule_is_refused_before_anybody_is_asked() -> None:
+async def test_a_session_with_an_unknown_rule_is_refused_before_any_agent_is_asked() -> None:
     storage, model = MemoryStorage(), script(ALL)
     first = await table_of(model, *AGENTS, storage=storage).debate("Which drink?", rounds=1, decide=VETO)
     asked = len(model.begun)
@@ -426,7 +426,7 @@ class Said(Exit):
         return ExitResult(should_exit=heard, reason=self.kind if heard else None, details=self.word)
 
 
-async def test_a_criterion_of_ones_own_ends_a_debate() -> None:
+async def test_a_custom_criterion_ends_a_debate() -> None:
     table = table_of(script(SPLIT, SPLIT, TWO, ("Beer", "Tea", "Tea")), *AGENTS)
     result = await table.debate("Which drink?", rounds=9, exit_when=rt.MaxRounds(7) | rt.MinRounds(2) & Said("Beer"))
     assert result.exit is not None
@@ -441,7 +441,9 @@ async def test_a_criterion_of_ones_own_ends_a_debate() -> None:
         ({"decide": 3}, "decide must be a text"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_before_anybody_is_asked(asked: dict[str, Any], message: str) -> None:
+async def test_criteria_that_make_no_sense_are_refused_before_any_agent_is_asked(
+    asked: dict[str, Any], message: str
+) -> None:
     model = script(ALL)
     with pytest.raises(ConfigurationError, match=message):
         await table_of(model, *AGENTS).debate("Which drink?", **asked)
@@ -481,7 +483,7 @@ class Copying(Said):
         ),
     ],
 )
-async def test_a_criterion_without_a_kind_of_its_own_is_refused(exit_when: Exit, message: str) -> None:
+async def test_a_criterion_without_its_own_kind_is_refused(exit_when: Exit, message: str) -> None:
     model = script(ALL)
     table = table_of(model, *AGENTS)
     with pytest.raises(ConfigurationError, match=message) as caught:

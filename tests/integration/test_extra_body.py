@@ -68,7 +68,7 @@ async def test_the_fields_of_a_request_win_over_those_of_its_provider() -> None:
     await model.aclose()
 
 
-def test_extra_fields_are_a_mapping() -> None:
+def test_extra_fields_must_be_a_mapping() -> None:
     wrong: Any = ["tier"]
     with pytest.raises(ConfigurationError, match="extra_body of providers\\['openai'\\] must be a mapping"):
         Roundtable(["openai:a"], providers={"openai": ProviderConfig(extra_body=wrong)}).estimate("Tea?")

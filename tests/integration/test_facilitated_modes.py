@@ -81,7 +81,7 @@ async def test_a_mode_that_needs_no_facilitator_today_gets_none() -> None:
         assert [turn.agent_id for turn in result.rounds[0].turns] == ["ada", "bo"]
 
 
-async def test_only_one_of_the_two_methods_is_no_facilitator() -> None:
+async def test_a_mode_with_only_one_of_the_two_methods_has_no_facilitator() -> None:
     class Half(BaseModeStrategy):
         name = "half"
 

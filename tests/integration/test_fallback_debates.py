@@ -26,7 +26,7 @@ async def test_the_turn_says_who_answered_and_who_did_not():
     assert result.roster.complete
 
 
-async def test_each_model_of_a_chain_is_guarded_for_itself():
+async def test_each_model_of_a_chain_is_guarded_separately():
     spare = ScriptedModel({"*": said("Tea")}, provider="spare", model="small")
     config = AgentConfig(id="ada", name="Ada", provider="acme", model="big")
     table = Roundtable([BaseAgent(config, FallbackModel(dead(), spare))], storage="memory://")
@@ -46,7 +46,7 @@ async def test_a_chain_that_fails_is_a_failed_turn_with_every_cause():
     assert result.status == "completed"
 
 
-async def test_pieces_of_the_answer_are_told_as_they_come():
+async def test_pieces_of_the_answer_are_streamed_as_they_come():
     spare = ScriptedModel({"*": said("Tea")}, chunks=3, provider="spare")
     table = Roundtable([FallbackModel(dead(chunks=1), spare)], storage="memory://")
     async with table, table.stream("Tea or coffee?", rounds=1) as events:
@@ -69,7 +69,7 @@ async def test_models_of_a_chain_load_what_they_need_before_the_first_call():
     assert lazy.loaded == 1
 
 
-async def test_what_failed_models_consumed_is_charged_to_the_turn():
+async def test_the_usage_of_failed_models_is_charged_to_the_turn():
     lost = APINetworkError("broke off", retryable=False)
     lost.usage = Usage(calls=1, input_tokens=5)
     first = ScriptedModel([lost, lost], model="first")

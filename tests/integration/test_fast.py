@@ -68,7 +68,7 @@ def fast(monkeypatch):
     monkeypatch.setattr(HttpClient, "fast", True)
 
 
-async def test_it_is_what_is_used():
+async def test_the_fast_transport_is_used():
     with LoopbackServer() as running:
         made = HttpClient("acme")
         await made.send(HttpRequest("POST", running.origin), timeout_s=5)

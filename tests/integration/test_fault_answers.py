@@ -146,7 +146,7 @@ async def test_an_answer_that_was_cut_says_so(wire, streamed, whole):
 @pytest.mark.slow
 @EACH
 @EITHER
-async def test_half_a_position_is_none(wire, streamed):
+async def test_a_truncated_position_is_not_an_answer(wire, streamed):
     """P38."""
     result, asked = await debate(wire, Said('{"position": "Mil', "length", "odd-model"), streamed=streamed)
     assert (asked, of_odd(result).error.code) == (2, "PARSE_ERROR")
@@ -155,7 +155,7 @@ async def test_half_a_position_is_none(wire, streamed):
 @pytest.mark.slow
 @EACH
 @EITHER
-async def test_an_endless_answer_is_refused_or_cut(wire, streamed):
+async def test_an_endless_answer_is_refused_or_truncated(wire, streamed):
     """P44."""
     text = saying(reasoning="x" * 8_000_000)
     result, asked = await debate(wire, Said(text, model="odd-model"), streamed=streamed)
@@ -175,7 +175,7 @@ USAGES = {"missing": None, "negative": (-5, -7), "huge": (10**18, 10**18), "text
 @EACH
 @EITHER
 @pytest.mark.parametrize("usage", USAGES.values(), ids=USAGES)
-async def test_odd_usage_never_makes_a_call_cheaper_than_nothing(wire, streamed, usage):
+async def test_odd_usage_never_gives_a_call_a_negative_cost(wire, streamed, usage):
     """P46."""
     prices = {f"{wire.name}:*": {"input": 1, "output": 1}}
     said = Said(saying(), model="odd-model", usage=usage)

@@ -239,7 +239,7 @@ class Told:
         pytest.param(Told(status=529), id="P15 529"),
     ],
 )
-async def test_waits(row):
+async def test_a_call_waits_as_long_as_the_provider_asks(row):
     async with scene(first=[http_reply(row.body, status=row.status, headers=row.headers)]) as fault:
         assert (await fault.call(streamed=False)).text == "ok"
         (gap,) = fault.gaps
@@ -270,7 +270,7 @@ async def test_a_date_is_waited_for():
         pytest.param(402, {}, APIAuthError, id="P4 402"),
     ],
 )
-async def test_one_request_only(status, headers, kind):
+async def test_a_final_error_takes_a_single_request(status, headers, kind):
     async with scene(http_reply(told(), status=status, headers=headers)) as fault:
         began = time.monotonic()
         with pytest.raises(kind) as caught:
@@ -280,7 +280,7 @@ async def test_one_request_only(status, headers, kind):
             assert caught.value.retry_after_s >= 86400
 
 
-async def test_a_rate_limit_for_ever_is_charged_to_the_budget():
+async def test_a_permanent_rate_limit_is_charged_to_the_budget():
     """P9."""
     async with scene(http_reply(told(), status=429)) as fault:
         with pytest.raises(APIRateLimitError, match="after 4 attempts"):
@@ -482,7 +482,7 @@ async def test_a_cancelled_call_hangs_up_and_is_nobodys_failure():
         pytest.param({"prompt_tokens": 3}, Usage(input_tokens=3, calls=1), id="half"),
     ],
 )
-async def test_usage_that_is_not_told_is_unknown_and_not_zero(usage, expected):
+async def test_missing_usage_is_unknown_and_not_zero(usage, expected):
     """P46."""
     message = {"role": "assistant", "content": "fine"}
     body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})

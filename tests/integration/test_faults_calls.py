@@ -94,7 +94,7 @@ async def test_p51_arguments_of_two_mebibytes_are_read_whole(wire, streamed):
 
 @EACH
 @EITHER
-async def test_p51_what_is_kept_of_endless_arguments_that_are_no_object_is_short(wire, streamed):
+async def test_p51_only_a_short_part_of_endless_invalid_arguments_is_kept(wire, streamed):
     said = Said(None, calls=numbered(json.dumps(["x" * 2_097_152])))
     async with scene(wire.reply(said, streamed=streamed), name=f"{wire.name}:m") as fault:
         (call,) = (await ask(fault, ASK, streamed=streamed)).tool_calls
@@ -104,7 +104,7 @@ async def test_p51_what_is_kept_of_endless_arguments_that_are_no_object_is_short
 
 @EACH
 @EITHER
-async def test_p52_a_long_talk_of_calls_is_told_in_order(wire, streamed):
+async def test_p52_a_long_conversation_of_calls_is_sent_in_order(wire, streamed):
     wishes = [
         wire.reply(Said(None, calls=((f"call_{turn}", json.dumps({"where": f"place {turn}"})),)), streamed=streamed)
         for turn in range(8)
@@ -124,7 +124,7 @@ async def test_p52_a_long_talk_of_calls_is_told_in_order(wire, streamed):
 
 @EACH
 @EITHER
-async def test_p53_sixty_four_calls_at_once_are_each_answered_for(wire, streamed):
+async def test_p53_each_of_64_calls_at_once_is_answered(wire, streamed):
     said = Said(None, calls=numbered(*(json.dumps({"where": number}) for number in range(64))))
     first = wire.reply(said, streamed=streamed)
     async with scene(wire.reply(DONE, streamed=streamed), first=[first], name=f"{wire.name}:m") as fault:
@@ -151,7 +151,7 @@ async def test_p53_sixty_four_calls_at_once_are_each_answered_for(wire, streamed
         "file:///etc/passwd",
     ],
 )
-async def test_p55_a_wish_to_fetch_from_inside_is_blocked_before_it_connects(wire, streamed, address):
+async def test_p55_a_request_for_an_internal_page_is_blocked_before_it_connects(wire, streamed, address):
     toolkit = DefaultAgentToolkit(standard=False)
     toolkit.register_tool(FetchUrl())
     with LoopbackServer() as inside:

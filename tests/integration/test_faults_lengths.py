@@ -103,7 +103,7 @@ ENDLESS = {
         for name, row in ENDLESS.items()
     ],
 )
-async def test_p79_what_does_not_end_is_refused_at_the_cap_and_hung_up_on(wire, streamed, pieces):
+async def test_p79_an_endless_answer_is_refused_at_the_limit_and_its_connection_is_closed(wire, streamed, pieces):
     parts = Endless(HEAD_SSE if streamed else HEAD + b"transfer-encoding: chunked\r\n\r\n", pieces(wire))
     async with scene(WireReply(parts), name=f"{wire.name}:m", timeout_s=60) as fault:
         with pytest.raises(AgentError, match=r"too large|larger than") as caught:
@@ -118,7 +118,7 @@ async def test_p79_what_does_not_end_is_refused_at_the_cap_and_hung_up_on(wire, 
 @pytest.mark.slow
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 @pytest.mark.parametrize("start", [b"", b'{"a": "'], ids=["space", "a document"])
-def test_p79_reading_what_is_no_stream_takes_time_in_proportion_to_its_length(wire, start):
+def test_p79_reading_an_answer_that_is_not_a_stream_takes_linear_time(wire, start):
     def seconds(chunks):
         decoder = BUILTIN_SPECS[wire.name].dialect.stream_decoder({})
         began = time.thread_time()
@@ -149,7 +149,7 @@ async def test_p82_thousands_of_small_events_cost_little_each(wire):
 
 @EACH
 @EITHER
-async def test_p68_a_name_that_does_not_exist(wire, streamed):
+async def test_p68_an_unknown_host_name_fails_after_four_attempts(wire, streamed):
     inner = chat_model(f"{wire.name}:m", base_url="https://nowhere.invalid/v1", api_key=KEY, settings=Settings())
     model = Gateway(retry=RULE).guard(inner)
     with pytest.raises(APINetworkError, match=r"could not connect.*\(after 4 attempts\)") as caught:
@@ -160,7 +160,7 @@ async def test_p68_a_name_that_does_not_exist(wire, streamed):
 
 @EACH
 @EITHER
-async def test_p68_a_certificate_nobody_vouches_for_is_tried_once(wire, streamed):
+async def test_p68_an_untrusted_certificate_is_tried_once(wire, streamed):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)
     with LoopbackServer(tls=context) as server:

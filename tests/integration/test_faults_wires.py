@@ -79,7 +79,7 @@ STREAMS = {
 
 @EACH
 @pytest.mark.parametrize(("reply", "kind", "requests"), STREAMS.values(), ids=STREAMS)
-async def test_a_stream_that_fails(wire, reply, kind, requests, caplog):
+async def test_a_failed_stream_ends_with_its_typed_error(wire, reply, kind, requests, caplog):
     caplog.set_level("DEBUG", "roundtable")
     async with scene(reply(wire), name=f"{wire.name}:m") as fault:
         with pytest.raises(RoundtableError) as caught:
@@ -90,7 +90,7 @@ async def test_a_stream_that_fails(wire, reply, kind, requests, caplog):
 
 
 @EACH
-async def test_what_was_shown_is_kept_where_nobody_could_be_told(wire):
+async def test_shown_pieces_are_kept_in_the_error_when_no_listener_can_be_told(wire):
     """P69: without a listener a stream that showed something is not tried again."""
     async with scene(sse_reply(wire.open_frames(WORDS)), name=f"{wire.name}:m") as fault:
         with pytest.raises(APINetworkError) as caught:
@@ -134,7 +134,7 @@ async def test_a_stream_reads_the_same_however_it_is_written(wire, reply):
 
 
 @EACH
-async def test_text_behind_the_end_is_passed_over(wire):
+async def test_text_after_the_end_is_ignored(wire):
     """P77. Google's wire has no terminator: there, a piece without its own reason to end makes the answer unusable."""
     more = wire.open_frames(Said("no"))[1:2]
     async with scene(sse_reply([*wire.frames(WORDS), *more]), name=f"{wire.name}:m") as fault:
@@ -184,7 +184,7 @@ async def test_a_stream_ends_at_the_deadline(wire, stall):
 
 
 @EACH
-async def test_whoever_leaves_a_stream_hangs_up(wire):
+async def test_leaving_a_stream_closes_its_connection(wire):
     """P81."""
     endless = [*wire.open_frames(WORDS), *[b": ping\n\n"] * 500]
     async with scene(sse_reply(endless, pause_s=0.02), timeout_s=30, name=f"{wire.name}:m") as fault:
@@ -209,7 +209,7 @@ BODIES = {
 
 @EACH
 @pytest.mark.parametrize(("body", "kind", "requests"), BODIES.values(), ids=BODIES)
-async def test_an_answer_of_no_use(wire, body, kind, requests):
+async def test_a_useless_answer_is_retried_and_its_usage_counted(wire, body, kind, requests):
     async with scene(http_reply(body(wire)), name=f"{wire.name}:m") as fault:
         with pytest.raises(RoundtableError) as caught:
             await fault.call(streamed=False)
@@ -220,7 +220,7 @@ async def test_an_answer_of_no_use(wire, body, kind, requests):
 
 @EACH
 @pytest.mark.parametrize("text", [None, "", " \n"], ids=["P34 none", "P35 empty", "P35 blank"])
-async def test_a_stream_that_says_nothing(wire, text):
+async def test_a_stream_without_text_is_retried_once(wire, text):
     async with scene(sse_reply(wire.frames(Said(text))), name=f"{wire.name}:m") as fault:
         with pytest.raises(AgentError, match="empty"):
             await fault.call(streamed=True, told=True)
@@ -275,7 +275,7 @@ TELLS = {
 @EACH
 @EITHER
 @pytest.mark.parametrize(("headers", "body", "status", "least_s"), TELLS.values(), ids=TELLS)
-async def test_a_wait_that_is_asked_for(wire, streamed, headers, body, status, least_s):
+async def test_a_call_waits_as_long_as_the_provider_asks(wire, streamed, headers, body, status, least_s):
     async with scene(
         wire.reply(WORDS, streamed=streamed),
         first=[http_reply(body, status=status, headers=headers)],
@@ -387,7 +387,7 @@ TOOL_CASES = {
 
 
 @pytest.mark.parametrize(("wire", "streamed", "calls", "expected"), TOOL_CASES.values(), ids=TOOL_CASES)
-async def test_the_calls_of_tools(wire, streamed, calls, expected):
+async def test_tool_calls_are_read_from_every_wire(wire, streamed, calls, expected):
     async with scene(wire.reply(Said(None, calls=calls), streamed=streamed), name=f"{wire.name}:m") as fault:
         answer = await fault.call(streamed=streamed)
     assert answer.finish_reason == "tool_calls"

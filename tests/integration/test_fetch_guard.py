@@ -58,7 +58,7 @@ async def get(fetcher, url, timeout_s=5):
     return await fetcher.get(url, timeout_s=timeout_s)
 
 
-async def test_this_machine_is_reached_only_where_it_is_allowed(server):
+async def test_this_machine_is_reached_only_if_it_is_allowed(server):
     server.queue(http_reply(b"<p>Hi", headers=HTML))
     for refused in (PublicWeb(), PublicWeb(ports=(int(server.origin.rpartition(":")[2]),))):
         with pytest.raises(AddressRefused):
@@ -116,7 +116,7 @@ async def test_a_name_service_that_changes_its_answer_changes_nothing(server, mo
     ],
     ids=" ".join,
 )
-async def test_a_name_with_any_address_inside_is_refused(found):
+async def test_a_name_with_any_internal_address_is_refused(found):
     fetcher = PublicWeb(resolver=Names(inside_example=[found]))
     with pytest.raises(AddressRefused):
         await get(fetcher, "https://inside.example/")
@@ -143,7 +143,7 @@ async def test_a_name_with_any_address_inside_is_refused(found):
         f"https://example.org/{'a' * 2_048}",
     ],
 )
-async def test_a_redirect_to_where_nobody_may_go_is_refused(server, where):
+async def test_a_redirect_to_a_forbidden_address_is_refused(server, where):
     server.queue(redirect(where))
     fetcher = web(server, resolver=Names(inside_example=[["192.168.0.1"]]))
     with pytest.raises(AddressRefused):
@@ -152,7 +152,7 @@ async def test_a_redirect_to_where_nobody_may_go_is_refused(server, where):
 
 
 @pytest.mark.parametrize("size", [300, 15_000])
-async def test_a_redirect_to_a_host_of_many_marks_is_refused_before_it_is_normalised(server, size):
+async def test_a_redirect_to_a_host_with_many_marks_is_refused_before_it_is_normalised(server, size):
     marks = "\u0301" * size + "\u0327" * size  # normalising 30,000 of them takes seconds
     server.queue(redirect(f"https://a{marks}/x".encode().decode("latin-1")))
     with pytest.raises(AddressRefused):
@@ -167,7 +167,7 @@ async def test_a_redirect_to_another_port_of_this_machine_is_refused(server):
         assert other.connections == 0
 
 
-async def test_each_hop_asks_the_name_service_anew_and_is_checked_anew(server):
+async def test_each_hop_is_resolved_again_and_checked_again(server):
     port = int(server.origin.rpartition(":")[2])
     names = Names(site_example=[["127.0.0.1"]], next_example=[["10.0.0.1"]])
     server.queue(redirect(f"http://site.example:{port}/b"), redirect("https://next.example/"))
@@ -178,7 +178,7 @@ async def test_each_hop_asks_the_name_service_anew_and_is_checked_anew(server):
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_redirects_are_followed_from_where_they_stand(server, status):
+async def test_relative_redirects_are_resolved_against_the_current_page(server, status):
     server.queue(redirect("../ü?q=1#part".encode().decode("latin-1"), status), http_reply(b"there"))
     page = await get(web(server), f"{server.origin}/a/b/c")
     assert page.url == f"{server.origin}/a/%C3%BC?q=1"
@@ -227,7 +227,7 @@ async def test_a_page_is_cut_at_its_limit_plain_or_compressed(server):
 
 
 @pytest.mark.slow
-async def test_a_bomb_is_left_unread(server):
+async def test_a_compression_bomb_is_not_read(server):
     """40 MiB in 40 kB."""
     server.queue(http_reply(gzip.compress(b"\0" * 40 * 2**20), headers={"content-encoding": "gzip"}))
     page = await get(web(server), f"{server.origin}/x")
@@ -255,7 +255,7 @@ async def test_the_deadline_covers_all_hops_and_the_name_service(server):
         await get(PublicWeb(resolver=silent), "https://example.org/", timeout_s=0.05)
 
 
-async def test_a_host_nobody_knows_is_a_plain_error():
+async def test_an_unknown_host_is_a_plain_error():
     names = Names(gone_example=[OSError("no such host")], empty_example=[[]])
     with pytest.raises(APINetworkError, match="the host is unknown"):
         await get(PublicWeb(resolver=names), "https://gone.example/")
@@ -278,7 +278,7 @@ async def test_the_next_address_of_a_host_is_tried_when_one_does_not_answer(serv
     assert (await get(twice, f"http://site.example:{port}/")).body == b"there"
 
 
-async def test_tls_is_asked_for_the_name_and_not_for_the_address(monkeypatch):
+async def test_tls_uses_the_host_name_and_not_the_address(monkeypatch):
     """The certificate is that of 127.0.0.1: right for the address, wrong for any name that leads there."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)

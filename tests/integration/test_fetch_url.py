@@ -62,7 +62,7 @@ async def test_a_page_is_given_as_text_with_title_and_address(server):
         ("Grüner Tee".encode(), "application/problem+json"),
     ],
 )
-async def test_every_coding_of_text_is_read(server, body, kind):
+async def test_every_text_encoding_is_read(server, body, kind):
     assert (await opened(server, body, kind)).data["text"] == "Grüner Tee"
 
 
@@ -76,7 +76,7 @@ async def test_every_coding_of_text_is_read(server, body, kind):
         (b"\x00\x01\x02", None),
     ],
 )
-async def test_what_is_no_text_is_refused(server, body, kind):
+async def test_a_page_that_is_not_text_is_refused(server, body, kind):
     result = await opened(server, body, kind)
     assert not result.success
     assert "not text" in result.error
@@ -107,7 +107,7 @@ async def test_only_the_named_domains_are_opened(server):
     assert "may be opened" in (await call_tool(tool, {"url": f"{server.origin}/x"})).error
 
 
-async def test_a_name_with_other_letters_than_ascii_is_opened_in_each_of_its_spellings(server):
+async def test_a_host_name_outside_ascii_is_opened_in_each_of_its_spellings(server):
     async def nowhere(host, port):
         raise OSError
 
@@ -127,7 +127,7 @@ async def test_a_name_with_other_letters_than_ascii_is_opened_in_each_of_its_spe
 @pytest.mark.parametrize(
     "name", ["", ".", " ", "*.example.org", "https://example.org", "example.org/a", "example.org:443", "me@example.org"]
 )
-def test_what_is_no_domain_is_refused_when_the_tool_is_made(name):
+def test_an_invalid_domain_is_refused_when_the_tool_is_created(name):
     with pytest.raises(ConfigurationError, match="is not the name of a host") as caught:
         FetchUrl(domains=[name])
     assert "example.org" in (caught.value.hint or "")
@@ -135,7 +135,7 @@ def test_what_is_no_domain_is_refused_when_the_tool_is_made(name):
         FetchUrl(allow=[f"{name}:80"])
 
 
-async def test_a_fault_that_may_pass_is_tried_three_times_and_another_once(server):
+async def test_a_temporary_error_is_tried_three_times_and_any_other_once(server):
     waits = Waits()
     server.queue(*[http_reply(b"", status=503)] * 2, http_reply(b"there"))
     result = await call_tool(opener(server), {"url": f"{server.origin}/x"}, sleep=waits)
@@ -146,7 +146,7 @@ async def test_a_fault_that_may_pass_is_tried_three_times_and_another_once(serve
     assert (len(server.seen), len(waits.pauses)) == (4, 2)
 
 
-async def test_nobody_can_fetch_unless_it_was_asked_for():
+async def test_the_fetch_tool_is_offered_only_on_request():
     assert "fetch_url" not in {tool.name for tool in DefaultAgentToolkit().get_tools()}
     toolkit = DefaultAgentToolkit(standard=False)
     toolkit.register_tool(FetchUrl())
@@ -155,7 +155,7 @@ async def test_nobody_can_fetch_unless_it_was_asked_for():
     assert "at least" in (await toolkit.execute_tool("fetch_url", {"url": "https://example.org", "start": -1})).error
 
 
-def test_what_is_missing_or_wrong_is_said_when_the_tool_is_made(monkeypatch):
+def test_a_missing_extra_or_a_wrong_option_is_reported_when_the_tool_is_created(monkeypatch):
     with pytest.raises(ConfigurationError, match=r"allow takes host:port, not '127\.0\.0\.1'"):
         FetchUrl(allow=["127.0.0.1"])
     monkeypatch.setattr(fetch, "find_spec", lambda name: None)
@@ -175,6 +175,6 @@ def test_what_is_missing_or_wrong_is_said_when_the_tool_is_made(monkeypatch):
         "text/html; charset=undefined",
     ],
 )
-async def test_a_page_with_a_coding_that_cannot_be_is_read_as_utf_8(server, kind):
+async def test_a_page_with_an_invalid_encoding_is_read_as_utf_8(server, kind):
     result = await opened(server, "<p>Caf\u00e9 au lait</p>".encode(), kind)
     assert result.data["text"] == "Caf\u00e9 au lait"

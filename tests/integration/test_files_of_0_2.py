@@ -53,7 +53,7 @@ async def by_topic(table: Roundtable, topic: str) -> DebateResult:
 
 
 class TestSessions:
-    async def test_finished_debates_say_what_they_said(self, tmp_path: Path) -> None:
+    async def test_finished_debates_of_an_old_file_are_unchanged(self, tmp_path: Path) -> None:
         async with table_of(copied("0.2/sessions.db", tmp_path), Asked(), analyzer="basic") as table:
             voted = await by_topic(table, "Finished: tea")
             assert (voted.session_status, voted.answer, len(voted.rounds)) == ("completed", "Tea", 2)
@@ -72,7 +72,7 @@ class TestSessions:
             ("Crashed", "active", [(name, number) for number in "23" for name in THREE]),
         ],
     )
-    async def test_the_others_are_continued_to_their_end(
+    async def test_unfinished_debates_of_an_old_file_are_continued_to_their_end(
         self, tmp_path: Path, topic: str, status: str, left: list[tuple[str, str]]
     ) -> None:
         asked = Asked()
@@ -122,13 +122,13 @@ class TestFleets:
         # When the worker died, both agents were thinking about the third question.
         assert sorted(asked.turns) == sorted([(name, number) for name in ("ada", "bo") for number in "12"] * 2)
 
-    async def test_a_queue_in_sqlite_is_worked_off(self, anyio_backend: str, tmp_path: Path) -> None:
+    async def test_a_queue_in_sqlite_is_completed(self, anyio_backend: str, tmp_path: Path) -> None:
         pytest.importorskip("dbos")
         shutil.copy(DATA / "0.2-fleet/debates.fleet.db", tmp_path)
         await self.finish(copied("0.2-fleet/debates.db", tmp_path))
 
     @pytest.mark.postgres
-    async def test_a_queue_in_postgresql_is_worked_off(self, anyio_backend: str, postgres_server: Any) -> None:
+    async def test_a_queue_in_postgresql_is_completed(self, anyio_backend: str, postgres_server: Any) -> None:
         postgres_server.execute("CREATE DATABASE of_0_2")
         url = postgres_server.url(database="of_0_2")
         postgres_server.execute((DATA / "0.2-fleet/postgres.sql").read_text("utf-8"), url)

@@ -135,7 +135,7 @@ class TestJobs:
         assert (tmp_path / "debates.fleet.db").stat().st_mode & 0o077 == 0
 
     @pytest.mark.slow
-    async def test_files_of_questions_are_stored_once_a_job(self, tmp_path: Path) -> None:
+    async def test_files_of_questions_are_stored_once_for_each_job(self, tmp_path: Path) -> None:
         shared, own = Attachment(name="rules.md", text="Be brief."), Attachment(name="own.txt", text="Only mine.")
         asked = [*questions(2), DebateRequest(topic="question-2: tea?", attachments=(own, shared))]
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
@@ -207,7 +207,9 @@ class TestJobs:
         assert (status.completed, status.failed, len(failed)) == (1, 0, 1)
 
     @pytest.mark.slow
-    async def test_the_same_job_again_changes_nothing_and_another_of_its_name_is_refused(self, tmp_path: Path) -> None:
+    async def test_submitting_a_job_again_changes_nothing_and_another_job_of_its_name_is_refused(
+        self, tmp_path: Path
+    ) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("drinks", questions(2), rounds=1)
             await fleet.work(until_done="drinks")
@@ -218,7 +220,7 @@ class TestJobs:
         assert set(calls_of(tmp_path).values()) == {1}
 
     @pytest.mark.slow
-    async def test_a_questions_own_options_win(self, tmp_path: Path) -> None:
+    async def test_the_options_of_a_question_replace_those_of_the_job(self, tmp_path: Path) -> None:
         asked = [
             {"question": "question-1?", "rounds": 2},
             DebateRequest(topic="question-2?", exit_when={"kind": "max_rounds", "rounds": 1}, rounds=3),
@@ -233,7 +235,7 @@ class TestJobs:
         ]  # fmt: skip
 
     @pytest.mark.slow
-    async def test_jobs_of_a_lower_number_are_held_first(self, tmp_path: Path) -> None:
+    async def test_jobs_with_a_lower_number_are_run_first(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("later", ["question-9?"] * 3, rounds=1)
             await fleet.submit("first", ["question-1?"] * 3, rounds=1, priority=1)
@@ -256,7 +258,7 @@ class TestJobs:
             assert (len(await other.sessions()), len(await table.sessions())) == (1, 2)
 
     @pytest.mark.slow
-    async def test_fleets_of_two_names_share_no_jobs(self, tmp_path: Path) -> None:
+    async def test_fleets_with_different_names_share_no_jobs(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as one, Fleet(table, name="b") as two:
             await one.submit("drinks", questions(1), rounds=1)
             await two.submit("drinks", questions(2), rounds=1)
@@ -312,7 +314,7 @@ class TestFailures:
         assert [where in record.getMessage() for record in caplog.records] == [True]
 
     @pytest.mark.slow
-    async def test_what_may_succeed_later_is_tried_again(self, tmp_path: Path) -> None:
+    async def test_a_temporary_error_is_tried_again(self, tmp_path: Path) -> None:
         seen: list[str] = []
 
         def reply(request: ChatRequest) -> Exception | Mapping[str, str]:
@@ -348,7 +350,7 @@ class TestFailures:
         assert (status.completed, status.failed, len(asked)) == ((1, 0, 12) if longest_outage_s else (0, 1, 6))
 
     @pytest.mark.slow
-    async def test_a_debate_that_paused_counts_as_failed_and_goes_on(self, tmp_path: Path) -> None:
+    async def test_a_paused_debate_counts_as_failed_and_can_continue(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
             await fleet.submit("small", ["question-1?"], rounds=2, budget=Budget(max_calls=3))
             await fleet.work(until_done="small")
@@ -423,7 +425,7 @@ class TestBudgets:
 @pytest.mark.anyio
 class TestCancelling:
     @pytest.mark.slow
-    async def test_queued_and_running_debates_are_cancelled_and_go_on_after_a_retry(self, tmp_path: Path) -> None:
+    async def test_queued_and_running_debates_can_be_cancelled_and_continue_after_a_retry(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, delay_s=3600) as table, Fleet(table) as fleet:
             await fleet.submit("long", questions(3), rounds=8)
             async with anyio.create_task_group() as group:
@@ -509,7 +511,7 @@ class TestCancelling:
             pytest.param("CANCELLED", "first", "cancelled", False, id="it was cancelled"),
         ],
     )
-    async def test_a_worker_queues_only_debates_again_that_it_still_runs(
+    async def test_a_worker_requeues_only_debates_that_it_still_runs(
         self, tmp_path: Path, status: str, worker: str, state: str, *, is_set_aside: bool
     ) -> None:
         async with Fleet(storage=address(tmp_path)) as fleet:
@@ -528,7 +530,7 @@ class TestCancelling:
                 assert (row.state, row.is_set_aside) == (state, is_aside)
 
     @pytest.mark.slow
-    async def test_a_job_of_a_table_with_an_empty_list_of_agents_is_left_to_nobody(self, tmp_path: Path) -> None:
+    async def test_a_job_of_a_table_with_an_empty_list_of_agents_is_left_to_no_worker(self, tmp_path: Path) -> None:
         async with Roundtable([], storage=address(tmp_path)) as table, Fleet(table) as fleet:
             await fleet.submit("anybodys", questions(1), rounds=1)
         with anyio.fail_after(30):
@@ -568,7 +570,7 @@ class TestCancelling:
 @pytest.mark.anyio
 class TestWorkers:
     @pytest.mark.slow
-    async def test_an_ended_worker_returns_its_debates_and_another_goes_on(self, tmp_path: Path) -> None:
+    async def test_an_ended_worker_returns_its_debates_and_another_continues_them(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, delay_s=0.1) as table, Fleet(table) as fleet:
             await fleet.submit("long", questions(4), rounds=5)
             with anyio.move_on_after(1.5):
@@ -666,7 +668,7 @@ class TestWorkers:
             group.cancel_scope.cancel()
 
     @pytest.mark.slow
-    async def test_a_killed_workers_debates_are_continued_and_no_stored_answer_is_asked_for_again(
+    async def test_debates_of_a_killed_worker_are_continued_without_repeating_stored_answers(
         self, tmp_path: Path
     ) -> None:
         async with table_for(address(tmp_path), tmp_path) as table, Fleet(table) as fleet:
@@ -705,7 +707,7 @@ class TestWorkers:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(("step", "answers"), list(STEPS.items()))
-    async def test_a_debate_whose_worker_dies_after_any_step_ends_whole_and_is_booked_once(
+    async def test_a_debate_whose_worker_dies_after_any_step_is_completed_and_charged_once(
         self, tmp_path: Path, step: str, answers: int
     ) -> None:
         budget = Budget(max_calls=100)
@@ -766,7 +768,7 @@ class TestRates:
                 worker.wait()
 
     @pytest.mark.slow
-    async def test_the_state_of_a_job_has_its_rate_and_what_runs_for_the_longest_time(self, tmp_path: Path) -> None:
+    async def test_the_status_of_a_job_has_its_rate_and_the_longest_running_debates(self, tmp_path: Path) -> None:
         opens = anyio.Event()
 
         class Held(ScriptedModel):
@@ -799,7 +801,7 @@ class TestRates:
         assert done.per_minute > 0
 
     @pytest.mark.slow
-    async def test_a_worker_takes_its_part_of_the_rates_while_it_works(self, tmp_path: Path) -> None:
+    async def test_a_worker_uses_its_share_of_the_rates_while_it_works(self, tmp_path: Path) -> None:
         async with table_for(address(tmp_path), tmp_path, 0.0, 600.0) as table, Fleet(table) as fleet:
             gateway = table._wiring.models.gateway
             await fleet.submit("drinks", questions(4), rounds=1)
@@ -847,7 +849,7 @@ class TestRefusals:
 
     @pytest.mark.anyio
     @pytest.mark.parametrize("name", ["", "a b", "a/b", "a.b", "é", "x" * 101, 7])
-    async def test_names_are_checked(self, tmp_path: Path, name: str) -> None:
+    async def test_invalid_names_of_fleets_and_jobs_are_refused(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(ConfigurationError, match="is not a valid name"):
             Fleet(storage=address(tmp_path), name=name)
         async with Fleet(storage=address(tmp_path)) as fleet:
@@ -888,7 +890,7 @@ class TestRefusals:
             assert not (tmp_path / "debates.fleet.db").exists()
 
     @pytest.mark.anyio
-    async def test_sessions_in_memory_have_no_fleet(self) -> None:
+    async def test_a_fleet_in_memory_is_refused(self) -> None:
         async with Fleet(storage="memory://") as fleet:
             with pytest.raises(ConfigurationError, match="cannot store its queue with MemoryStorage"):
                 await fleet.submit("a", ["a?"])
@@ -943,7 +945,9 @@ async def test_the_log_of_the_queue_is_quiet(
 
 
 @pytest.mark.anyio
-async def test_two_fleets_of_one_name_submit_one_job_once_and_another_not_at_all(tmp_path: Path) -> None:
+async def test_two_fleets_with_the_same_name_submit_the_same_job_once_and_refuse_a_different_one(
+    tmp_path: Path,
+) -> None:
     async with Fleet(storage=address(tmp_path)) as one, Fleet(storage=address(tmp_path)) as other:
         refused: list[ConfigurationError] = []
 
@@ -1010,9 +1014,7 @@ class TestTraces:
         assert parents == {"evaluation": None, "fleet job": ids["evaluation"], "debate": ids["fleet job"]}
         assert dict(held["fleet job"].attributes or {})["roundtable.job"] == "nightly"
 
-    def test_a_program_that_does_not_trace_gives_a_job_a_trace_of_its_own(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_job_of_a_program_without_tracing_gets_its_own_trace(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, "opentelemetry.trace")
         job = Job(
             fleet="default", name="nightly", debates=2, digest="", nonce="ab" * 16, submitted_at=datetime.now(UTC)

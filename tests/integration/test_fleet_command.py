@@ -56,7 +56,7 @@ def test_the_status_names_the_agents_that_workers_need() -> None:
 
 
 @pytest.mark.slow
-def test_a_job_is_held_by_one_command(tmp_path: Path) -> None:
+def test_one_command_runs_a_job(tmp_path: Path) -> None:
     begin(tmp_path, 5)
     seats = "scripted:ada.json,scripted:bo.json"
     done = run(tmp_path, "submit", "drinks.jsonl", "--rounds", "1", "--agents", seats)
@@ -77,7 +77,7 @@ def test_a_job_is_held_by_one_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "count", [pytest.param(200, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.deep)]
 )
-def test_ctrl_c_interrupts_a_job_and_the_same_command_goes_on(tmp_path: Path, count: int) -> None:
+def test_ctrl_c_interrupts_a_job_and_the_same_command_continues_it(tmp_path: Path, count: int) -> None:
     begin(tmp_path, count)
     limits = "--concurrency", "4", "--provider-concurrency", "scripted=3"
     words = ["submit", "drinks.jsonl", "--rounds", "2", "--agents", "scripted:ada.json,scripted:bo.json", *limits]
@@ -143,7 +143,7 @@ def test_a_fleet_in_memory_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_cancelled_debates_go_on_after_a_retry(tmp_path: Path) -> None:
+def test_cancelled_debates_continue_after_a_retry(tmp_path: Path) -> None:
     begin(tmp_path, 3)
     assert run(tmp_path, *SUBMIT, "--no-work").returncode == 0
     cancelled = run(tmp_path, "cancel", "drinks")
@@ -160,7 +160,7 @@ def test_cancelled_debates_go_on_after_a_retry(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_debates_that_the_budget_left_out_are_held_after_a_retry_with_a_larger_one(tmp_path: Path) -> None:
+def test_debates_skipped_for_the_budget_are_run_after_a_retry_with_a_larger_one(tmp_path: Path) -> None:
     begin(tmp_path, 2)
     failed = run(tmp_path, *SUBMIT, "--job-budget", "calls=1")
     assert (failed.returncode, "failed by BUDGET_EXCEEDED: 2" in failed.stdout) == (1, True), failed
@@ -178,7 +178,7 @@ def test_debates_that_the_budget_left_out_are_held_after_a_retry_with_a_larger_o
 
 
 @pytest.mark.slow
-def test_answers_are_written_to_a_file_or_nothing_is(tmp_path: Path) -> None:
+def test_answers_are_written_to_a_file_completely_or_not_at_all(tmp_path: Path) -> None:
     begin(tmp_path, 2)
     assert run(tmp_path, *SUBMIT, "--no-work").returncode == 0
     assert run(tmp_path, "results", "drinks").stdout == "No debate has ended yet.\n"
@@ -226,7 +226,7 @@ def test_unknown_jobs_are_refused_with_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_that_is_suggested_names_the_fleet(tmp_path: Path) -> None:
+def test_a_suggested_command_names_the_fleet(tmp_path: Path) -> None:
     begin(tmp_path, 1)
     named = "--fleet", "nightly"
     submitted = run(tmp_path, *SUBMIT, "--no-work", *named)
@@ -239,7 +239,7 @@ def test_a_command_that_is_suggested_names_the_fleet(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_that_is_suggested_has_the_limits_of_the_one_that_suggests_it(tmp_path: Path) -> None:
+def test_a_suggested_command_has_the_limits_of_the_original_command(tmp_path: Path) -> None:
     begin(tmp_path, 1)
     limits = "--concurrency", "3", "--provider-concurrency", "scripted=2", "--provider-concurrency", "openai=4"
     submitted = run(tmp_path, *SUBMIT, "--no-work", *limits)

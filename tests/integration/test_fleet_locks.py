@@ -17,7 +17,7 @@ pytest.importorskip("dbos")
 
 
 @pytest.mark.slow
-async def test_a_fleet_that_opens_its_queue_leaves_the_locks_of_its_process_alone(tmp_path: Path) -> None:
+async def test_opening_the_queue_of_a_fleet_keeps_other_locks_of_the_process(tmp_path: Path) -> None:
     """A process that closes a file loses all its locks on it, also those of other connections: see fcntl(2)."""
     file = tmp_path / "debates.fleet.db"
     write = "import sqlite3, sys; sqlite3.connect(sys.argv[1], 3, isolation_level=None).execute('BEGIN IMMEDIATE')"

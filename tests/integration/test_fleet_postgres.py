@@ -80,7 +80,7 @@ async def until_workers(fleet: Fleet, number: int) -> None:
         await anyio.sleep(0.05)
 
 
-async def test_workers_share_a_job_and_each_answer_is_asked_for_once(postgres_url: str, tmp_path: Path) -> None:
+async def test_workers_share_a_job_and_request_each_answer_once(postgres_url: str, tmp_path: Path) -> None:
     async with Fleet(storage=postgres_url) as fleet:
         await fleet.submit("shared", questions(12), rounds=2)
         workers = [child(postgres_url, tmp_path, "shared", 0.05) for _ in range(2)]
@@ -147,7 +147,7 @@ async def test_a_worker_suspended_within_a_transaction_loses_its_locks(own_serve
 
 
 @pytest.mark.slow
-async def test_a_server_that_restarts_interrupts_a_job_and_ends_none(own_server: Server, tmp_path: Path) -> None:
+async def test_a_server_restart_interrupts_a_job_without_ending_it(own_server: Server, tmp_path: Path) -> None:
     url = own_server.url()
     async with Fleet(storage=url) as fleet:
         await fleet.submit("long", questions(6), rounds=5)
@@ -234,7 +234,7 @@ async def test_a_worker_that_waits_to_join_others_waits_for_the_database_too(
 
 
 @pytest.mark.slow
-async def test_a_database_that_goes_away_as_a_worker_starts_is_a_typed_error_and_leaves_nothing_behind(
+async def test_a_database_lost_during_the_start_of_a_worker_is_a_typed_error_without_leftovers(
     postgres_url: str, tmp_path: Path
 ) -> None:
     away = PostgresStorage(f"postgresql://ann:{PASSWORD}@127.0.0.1:9/app")
@@ -290,7 +290,7 @@ async def test_a_user_who_may_not_create_the_queue_is_refused(postgres_server: S
     assert PASSWORD not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.hint}"
 
 
-async def test_a_fleet_on_tables_of_a_newer_version_is_refused_and_changes_nothing(
+async def test_a_fleet_refuses_tables_of_a_newer_version_and_changes_nothing(
     postgres_server: Server, postgres_url: str
 ) -> None:
     async with Fleet(storage=postgres_url) as fleet:
@@ -305,7 +305,7 @@ async def test_a_fleet_on_tables_of_a_newer_version_is_refused_and_changes_nothi
     assert rows == [(1,)]
 
 
-async def test_a_replica_that_takes_no_changes_queues_nothing(postgres_url: str) -> None:
+async def test_a_read_only_replica_queues_nothing(postgres_url: str) -> None:
     async with Fleet(storage=postgres_url) as fleet:
         await fleet.submit("job", ["a?"])
     async with Fleet(storage=postgres_url + "&options=-c%20default_transaction_read_only%3Don") as replica:
@@ -440,7 +440,7 @@ async def test_workers_outlast_other_clients_that_hold_all_connections_of_the_se
 
 
 @pytest.mark.slow
-async def test_a_fleet_that_starts_without_a_free_connection_says_so_and_its_worker_waits(
+async def test_a_fleet_without_a_free_connection_says_so_and_its_worker_waits(
     crowded_server: Server, tmp_path: Path
 ) -> None:
     url, log = crowded_server.url(), tmp_path / "log.txt"

@@ -81,7 +81,7 @@ def started(*words: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_workers_share_the_calls_at_once_to_a_provider_from_the_first_call_of_each(tmp_path: Path) -> None:
+async def test_workers_share_the_concurrent_calls_of_a_provider_from_the_first_call_of_each(tmp_path: Path) -> None:
     crowd = Crowd(allowed=5)
     place = "--storage", f"sqlite:///{tmp_path}/debates.db"
     limit = "--concurrency", "8", "--provider-concurrency", "compatible=5"
@@ -129,7 +129,7 @@ class TestJoining:
         assert (await fleet.status("drinks")).completed == 2
         assert fleet.table._wiring.models.gateway._provider_limits == {}
 
-    async def test_a_worker_that_joins_another_begins_when_that_one_makes_fewer_calls(self, fleet: Fleet) -> None:
+    async def test_a_joining_worker_starts_when_the_other_makes_fewer_calls(self, fleet: Fleet) -> None:
         fleet.provider_concurrency = {"scripted": 2}
         _, records = await fleet._open()
         await records.add_worker(current_owner("other"), 60)
@@ -141,7 +141,7 @@ class TestJoining:
         assert (first - begun).total_seconds() >= HEARTBEAT_S
 
     @pytest.mark.parametrize(("limits", "others"), [({"scripted": 2}, 0), ({}, 1)], ids=["no other", "no limit"])
-    async def test_a_worker_begins_at_once_where_no_other_has_to_make_fewer_calls(
+    async def test_a_worker_starts_at_once_if_no_other_has_to_make_fewer_calls(
         self, fleet: Fleet, limits: dict[str, int], others: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("roundtable.fleet.worker._PARTS_CHANGE_S", 3600)
@@ -153,7 +153,7 @@ class TestJoining:
             await fleet.work(until_done="drinks")
         assert (await fleet.status("drinks")).completed == 2
 
-    async def test_a_worker_that_is_cancelled_while_it_joins_leaves_no_sign_of_life(
+    async def test_a_worker_that_is_cancelled_while_it_joins_leaves_no_heartbeat(
         self, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("roundtable.fleet.worker._PARTS_CHANGE_S", 3600)
@@ -171,7 +171,7 @@ class TestJoining:
 
 
 @given(st.integers(1, 40), st.integers(0, 200))
-def test_the_parts_of_all_workers_are_about_equal_and_add_up(workers: int, more: int) -> None:
+def test_the_shares_of_all_workers_are_about_equal_and_add_up_to_the_limit(workers: int, more: int) -> None:
     most = workers + more
     parts = [fair_share(most, number, workers) for number in range(workers)]
     assert sum(parts) == most
@@ -188,27 +188,27 @@ def test_the_parts_of_all_workers_are_about_equal_and_add_up(workers: int, more:
         (4, "must map providers to numbers, not int"),
     ],
 )
-def test_limits_that_cannot_be_are_refused(limits, message: str, tmp_path: Path) -> None:
+def test_invalid_limits_are_refused(limits, message: str, tmp_path: Path) -> None:
     table = Roundtable(storage=f"sqlite:///{tmp_path}/debates.db")
     with pytest.raises(ConfigurationError, match=message) as error:
         Fleet(table, provider_concurrency=limits)
     assert error.value.hint is not None
 
 
-def test_the_providers_of_own_models_are_known(tmp_path: Path) -> None:
+def test_the_providers_of_custom_models_are_known(tmp_path: Path) -> None:
     models = [ScriptedModel(["Tea"], provider="own") for _ in range(2)]
     table = Roundtable(models, storage=f"sqlite:///{tmp_path}/debates.db")
     assert Fleet(table, provider_concurrency={"own": 2}).provider_concurrency == {"own": 2}
 
 
 @pytest.mark.parametrize("limits", [None, {}])
-def test_a_fleet_without_limits_leaves_the_parts_of_its_table_unmade(limits, tmp_path: Path) -> None:
+def test_a_fleet_without_limits_does_not_create_the_parts_of_its_table(limits, tmp_path: Path) -> None:
     table = Roundtable(storage=f"sqlite:///{tmp_path}/debates.db")
     assert Fleet(table, provider_concurrency=limits).provider_concurrency == {}
     assert table._loaded_wiring is None
 
 
 @pytest.mark.parametrize("text", ["openai", "openai=", "=4", "openai=many", "openai=-1"])
-def test_the_command_refuses_what_is_no_limit(text: str, tmp_path: Path, capsys) -> None:
+def test_the_command_refuses_an_invalid_limit(text: str, tmp_path: Path, capsys) -> None:
     assert main(["fleet", "work", "--provider-concurrency", text, "--db", f"{tmp_path}/debates.db"]) == 2
     assert "--provider-concurrency takes provider=number" in capsys.readouterr().err

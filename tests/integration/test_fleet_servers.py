@@ -229,7 +229,7 @@ class Cluster:
         assert Counter(self.provider.turns) == Counter([*EVERY_TURN, *self.in_flight])
 
 
-def test_a_stream_goes_on_and_the_job_ends_whole(postgres_url: str, tmp_path: Path) -> None:
+def test_a_stream_continues_and_the_job_is_completed(postgres_url: str, tmp_path: Path) -> None:
     with ExitStack() as stack:
         cluster = Cluster(stack, postgres_url, tmp_path)
         session = cluster.running()
@@ -242,7 +242,7 @@ def test_a_stream_goes_on_and_the_job_ends_whole(postgres_url: str, tmp_path: Pa
 
 
 @pytest.mark.browser
-def test_a_page_goes_on_while_a_worker_and_the_other_server_are_killed(
+def test_a_page_continues_while_a_worker_and_the_other_server_are_killed(
     browser: Browser, postgres_url: str, tmp_path: Path
 ) -> None:
     with ExitStack() as stack:

@@ -36,7 +36,7 @@ class Shelf:
 
 
 @pytest.mark.slow
-async def test_a_fleet_keeps_its_queue_where_the_storage_says(tmp_path: Path) -> None:
+async def test_a_fleet_keeps_its_queue_at_the_place_that_the_storage_names(tmp_path: Path) -> None:
     shelf: Any = Shelf(tmp_path / "shelf.db")
     assert isinstance(shelf, HoldsQueues)
     async with table_for(shelf, tmp_path) as table, Fleet(table) as fleet:

@@ -46,7 +46,7 @@ def sleepy() -> Iterator[SleepyMode]:
     mode.wake.set()
 
 
-async def test_while_a_mode_sleeps_the_loop_goes_on(sleepy: SleepyMode) -> None:
+async def test_the_event_loop_continues_while_a_custom_mode_sleeps(sleepy: SleepyMode) -> None:
     async with table_of(CountingModel("Tea")) as table:
         handle = await table.start("Tea?", mode=sleepy, rounds=1)
         await eventually(sleepy.asleep.is_set, ENOUGH_S)
@@ -57,7 +57,7 @@ async def test_while_a_mode_sleeps_the_loop_goes_on(sleepy: SleepyMode) -> None:
     assert sleepy.planned_on == {"roundtable mode"}
 
 
-async def test_a_foreign_wrapping_of_a_mode_of_the_library_is_foreign() -> None:
+async def test_a_custom_wrapper_of_a_built_in_mode_counts_as_a_custom_mode() -> None:
     planned_on: set[str] = set()
 
     class Sleepy(WrappedMode):
@@ -89,7 +89,7 @@ async def test_a_mode_that_does_not_plan_in_time_ends_its_debate(
     assert (resumed.status, len(resumed.rounds)) == ("completed", 1)
 
 
-async def test_a_debate_whose_mode_sleeps_can_be_left(sleepy: SleepyMode) -> None:
+async def test_a_debate_whose_mode_sleeps_can_be_cancelled(sleepy: SleepyMode) -> None:
     async with table_of(CountingModel("Tea")) as table:
         handle = await table.start("Tea?", mode=sleepy, rounds=1)
         await eventually(sleepy.asleep.is_set, ENOUGH_S)
@@ -98,7 +98,7 @@ async def test_a_debate_whose_mode_sleeps_can_be_left(sleepy: SleepyMode) -> Non
     assert (result.status, result.exit and result.exit.reason) == ("partial", "cancelled")
 
 
-async def test_a_mode_of_the_library_plans_where_it_is_asked() -> None:
+async def test_a_built_in_mode_plans_without_an_extra_thread() -> None:
     before = threading.active_count()
     seen: list[int] = []
 
@@ -111,7 +111,7 @@ async def test_a_mode_of_the_library_plans_where_it_is_asked() -> None:
     assert max(seen) <= before
 
 
-async def test_an_estimate_does_not_wait_for_a_mode_without_end(
+async def test_an_estimate_does_not_wait_for_a_mode_that_never_ends(
     sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_checks, "PLAN_S", 0.2)
@@ -139,7 +139,7 @@ class SlowMode(CourtMode):
         return super().next_stage(view)
 
 
-async def test_estimates_beside_the_loop_wait_for_one_another() -> None:
+async def test_estimates_in_threads_wait_for_one_another() -> None:
     mode = SlowMode()
     async with table_of(CountingModel("Tea")) as table, anyio.create_task_group() as group:
         for _ in range(6):
@@ -147,7 +147,7 @@ async def test_estimates_beside_the_loop_wait_for_one_another() -> None:
     assert mode.most == 2
 
 
-async def test_an_estimate_that_took_too_long_gives_its_place_back_when_its_thread_ends(
+async def test_an_estimate_that_took_too_long_frees_its_slot_when_its_thread_ends(
     sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with table_of(CountingModel("Tea")) as table:
@@ -166,7 +166,7 @@ async def test_an_estimate_that_took_too_long_gives_its_place_back_when_its_thre
             assert await used.estimate_aside("Tea?", rounds=2) == table.estimate("Tea?", rounds=2)
 
 
-async def test_an_estimate_beside_the_loop_has_a_limit(sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_estimate_in_a_thread_has_a_time_limit(sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimate, "ESTIMATE_S", 0.2)
     async with table_of(CountingModel("Tea")) as table:
         with pytest.raises(ConfigurationError, match=r"could not be planned within 0\.2 s"):
@@ -209,7 +209,7 @@ class MeddlingMode(CourtMode):
         return plan
 
 
-async def test_what_a_mode_does_to_its_view_changes_nothing() -> None:
+async def test_changes_of_a_mode_to_its_view_have_no_effect() -> None:
     async with table_of(CountingModel("Tea")) as table:
         result = await table.debate("Tea?", mode=MeddlingMode(), rounds=2)
     positions = {response.position for record in result.rounds for response in record.responses}

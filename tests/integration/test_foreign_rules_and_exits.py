@@ -41,7 +41,7 @@ class Mumbles(Exit):
         return found
 
 
-async def test_a_rule_that_breaks_decides_nothing_and_the_round_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_rule_that_fails_decides_nothing_and_the_round_is_closed(caplog: pytest.LogCaptureFixture) -> None:
     model = CountingModel("Tea")
     result = await table_of(model).debate("Tea?", rounds=2, decide=Rule("mine", breaking))
     assert result.status == "completed"
@@ -67,7 +67,7 @@ async def test_a_rule_that_breaks_decides_nothing_and_the_round_is_closed(caplog
         ),
     ],
 )
-async def test_an_exit_that_breaks_is_left_out_and_named(
+async def test_an_exit_that_fails_is_skipped_and_named(
     exit_when: Exit, broken: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     result = await table_of(CountingModel("Tea")).debate("Tea?", rounds=1, exit_when=exit_when)
@@ -78,7 +78,7 @@ async def test_an_exit_that_breaks_is_left_out_and_named(
     assert f"the stop criterion {broken[0].partition(':')[0]!r} failed and was ignored" in caplog.text
 
 
-async def test_an_exit_beside_one_that_breaks_still_ends_the_debate() -> None:
+async def test_an_exit_still_ends_the_debate_if_another_exit_fails() -> None:
     result = await table_of(CountingModel("Tea")).debate(
         "Tea?", rounds=4, exit_when=Breaks() | rt.ConsensusReached(0.9)
     )
@@ -88,7 +88,7 @@ async def test_an_exit_beside_one_that_breaks_still_ends_the_debate() -> None:
     assert len(more.rounds) == 2
 
 
-async def test_a_debate_whose_exit_breaks_can_be_extended() -> None:
+async def test_a_debate_whose_exit_fails_can_be_extended() -> None:
     table = table_of(CountingModel("Tea"))
     result = await table.debate("Tea?", rounds=1, exit_when=Breaks() | rt.ConsensusReached(0.9))
     assert len((await table.extend(result.session_id)).rounds) == 2
@@ -101,7 +101,7 @@ class Breaking:
         raise ValueError("no measure")
 
 
-async def test_a_paid_round_is_never_lost_to_a_meter_that_breaks() -> None:
+async def test_a_failing_meter_never_loses_a_paid_round() -> None:
     model = CountingModel("Tea")
     table = table_of(model, analyzer=Breaking())
     result = await table.debate("Tea?", rounds=1)

@@ -24,7 +24,7 @@ async def fold_of(storage: Any, session_id: str) -> Fold:
     return lawful(*await storage.read(session_id))
 
 
-async def test_a_fork_goes_on_from_the_round_it_shares() -> None:
+async def test_a_fork_continues_after_the_rounds_it_shares() -> None:
     model, storage = CountingModel(by_round), MemoryStorage()
     table = table_of(model, storage=storage)
     told = await table.debate("Tea?", rounds=3, metadata={"case": 1})
@@ -43,7 +43,7 @@ async def test_a_fork_goes_on_from_the_round_it_shares() -> None:
     assert fold.record.config.metadata == {"case": 1}
 
 
-async def test_a_fork_pays_for_itself_alone() -> None:
+async def test_a_fork_pays_only_for_its_own_rounds() -> None:
     model, storage = CountingModel(by_round), MemoryStorage()
     table = table_of(model, storage=storage)
     told = await table.debate("Tea?", rounds=2, budget=Budget(max_calls=6))
@@ -53,7 +53,7 @@ async def test_a_fork_pays_for_itself_alone() -> None:
     assert {entry.agent_id: entry.usage.calls for entry in fork.roster.agents} == {"ada": 1, "bo": 1, "cy": 1}
 
 
-async def test_a_fork_of_nothing_but_the_question_begins_anew() -> None:
+async def test_a_fork_at_round_0_starts_the_debate_again() -> None:
     model, storage = CountingModel(by_round), MemoryStorage()
     table = table_of(model, storage=storage)
     told = await table.debate("Tea?", rounds=1)
@@ -80,7 +80,7 @@ async def test_a_fork_can_be_followed_while_it_runs() -> None:
         await table.start_fork(told.session_id, at_round=1)
 
 
-async def test_others_may_sit_at_the_table_of_a_fork() -> None:
+async def test_a_fork_can_have_other_agents() -> None:
     storage = MemoryStorage()
     table = table_of(CountingModel("Tea"), storage=storage)
     told = await table.debate("Tea?", rounds=2)
@@ -103,7 +103,7 @@ async def test_a_fork_ends_early_by_the_criteria_of_the_forked_session_whatever_
     assert told.config.exit != anew.config.exit
 
 
-async def test_a_debate_that_had_ended_early_goes_on_in_its_fork() -> None:
+async def test_a_debate_that_ended_early_continues_in_its_fork() -> None:
     table = table_of(CountingModel("Tea"), storage=MemoryStorage())
     told = await table.debate("Tea?", rounds=3, exit_when=roundtable.ConsensusReached(0.9))
     assert len(told.rounds) == 1
@@ -113,7 +113,7 @@ async def test_a_debate_that_had_ended_early_goes_on_in_its_fork() -> None:
     assert len(ended.rounds) == 2
 
 
-async def test_a_fork_may_answer_what_the_agents_asked() -> None:
+async def test_a_fork_can_answer_the_requests_of_the_agents() -> None:
     model = CountingModel(by_round)
     table = table_of(model, storage=MemoryStorage())
     told = await table.debate("Tea?", rounds=2)
@@ -128,7 +128,7 @@ async def test_a_fork_may_answer_what_the_agents_asked() -> None:
     assert fork.status == "completed"
 
 
-async def test_a_fork_can_itself_be_left_resumed_and_forked() -> None:
+async def test_a_fork_can_itself_be_paused_resumed_and_forked() -> None:
     model, storage = CountingModel(by_round), MemoryStorage()
     table = table_of(model, storage=storage)
     told = await table.debate("Tea?", rounds=2)
@@ -153,7 +153,7 @@ async def test_a_fork_can_itself_be_left_resumed_and_forked() -> None:
         ({"at_round": 1, "rounds": "many"}, ConfigurationError, "rounds must be a whole number"),
     ],
 )
-async def test_what_cannot_be_forked_is_refused_before_anything_is_stored(
+async def test_an_invalid_fork_is_refused_before_anything_is_stored(
     asked: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     table = table_of(CountingModel("Tea"), storage=MemoryStorage())
@@ -170,7 +170,7 @@ async def test_a_session_of_another_tenant_is_not_forked() -> None:
         await table_of(CountingModel("Tea"), storage=storage, tenant="other").fork(told.session_id, at_round=0)
 
 
-async def test_a_past_that_cannot_be_stored_leaves_no_session_behind() -> None:
+async def test_a_fork_whose_past_cannot_be_stored_leaves_no_session() -> None:
     class Full(MemoryStorage):
         full = False
 
@@ -188,7 +188,7 @@ async def test_a_past_that_cannot_be_stored_leaves_no_session_behind() -> None:
     assert [found.id for found in await table.sessions()] == [told.session_id]
 
 
-async def test_a_fork_whose_process_died_before_it_had_its_past_is_not_run() -> None:
+async def test_a_fork_whose_process_died_before_its_past_was_stored_is_not_run() -> None:
     table = table_of(CountingModel("Tea"), storage=MemoryStorage())
     origin = ForkOrigin(session_id="another", at_round=1, events=7)
     agents = seated(CountingModel("Tea"), "ada")
@@ -198,7 +198,7 @@ async def test_a_fork_whose_process_died_before_it_had_its_past_is_not_run() -> 
         await table.resume(half.id)
 
 
-async def test_a_fork_with_agents_configured_anew_says_so() -> None:
+async def test_a_fork_with_reconfigured_agents_says_so() -> None:
     storage = MemoryStorage()
     told = await table_of(CountingModel("Tea"), storage=storage).debate("Tea?", rounds=2)
     model = CountingModel("Tea")

@@ -22,7 +22,7 @@ def table(**more: object) -> Roundtable:
     return Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), **({"storage": "memory://"} | more))  # type: ignore[arg-type]
 
 
-async def test_events_and_state_tell_the_same_session_from_any_event_on() -> None:
+async def test_events_and_state_describe_the_same_session_from_any_event_on() -> None:
     async with table() as served:
         result = await served.debate("Tea?", rounds=1)
         events = await served.events(result.session_id)
@@ -33,7 +33,7 @@ async def test_events_and_state_tell_the_same_session_from_any_event_on() -> Non
         assert (state.last_seq, state.progress.status) == (events[-1].seq, "completed")
 
 
-async def test_a_subscription_begins_behind_the_given_event_and_goes_on_with_the_next_run() -> None:
+async def test_a_subscription_starts_after_the_given_event_and_continues_with_the_next_run() -> None:
     async with table() as served:
         first = await served.debate("Tea?", rounds=1)
         last = (await served.state(first.session_id)).last_seq
@@ -49,7 +49,7 @@ async def test_a_subscription_begins_behind_the_given_event_and_goes_on_with_the
         assert durable == [*range(last + 1, last + 1 + len(durable))]
 
 
-async def test_a_subscription_reads_what_is_stored_already_whoever_stored_it() -> None:
+async def test_a_subscription_reads_stored_events_of_any_process() -> None:
     storage = MemoryStorage()
     async with table(storage=storage) as one, table(storage=storage) as other:
         result = await one.debate("Tea?", rounds=1)
@@ -117,9 +117,7 @@ async def test_a_request_is_stored_with_its_author_and_carried_out_by_who_runs_t
         ({"exit_when": "nonsense()"}, "nonsense"),
     ],
 )
-async def test_a_request_that_no_debate_could_have_is_refused_without_a_key(
-    wrong: dict[str, object], says: str
-) -> None:
+async def test_an_invalid_request_is_refused_without_a_key(wrong: dict[str, object], says: str) -> None:
     served = Roundtable(storage="memory://", settings=Settings.from_env({}))
     served.check_request(DebateRequest(topic="Tea?", agents=("anthropic", "openai:gpt-5")))
     request = DebateRequest.model_validate({"topic": "Tea?", **wrong})
@@ -127,7 +125,7 @@ async def test_a_request_that_no_debate_could_have_is_refused_without_a_key(
         served.check_request(request)
 
 
-async def test_prices_are_asked_for_only_if_a_budget_is_in_dollars_and_the_agents_are_there() -> None:
+async def test_prices_are_required_only_for_a_budget_in_dollars_and_known_agents() -> None:
     config = AgentConfig(id="x", name="X", provider="box", model="nobody-prices-this")
     served = Roundtable(
         [config],
@@ -149,7 +147,7 @@ async def test_a_storage_without_key_values_is_named_with_the_purpose() -> None:
         table(storage=Bare()).key_value("polls")
 
 
-async def test_what_is_offered_names_agents_modes_providers_and_endpoints() -> None:
+async def test_the_offer_names_agents_modes_providers_and_endpoints() -> None:
     served = table(providers={"box": ProviderConfig(kind="compatible", base_url="http://127.0.0.1:9/v1")})
     offered = [offer.config.id for offer in served.agent_offers()]
     assert [agent.id for agent in served.agents()] == offered == ["ada", "bo"]
@@ -163,7 +161,7 @@ async def test_what_is_offered_names_agents_modes_providers_and_endpoints() -> N
     assert served.price_source
 
 
-async def test_an_engines_agents_modes_and_rules_are_those_of_its_table() -> None:
+async def test_the_agents_modes_and_rules_of_an_engine_are_those_of_its_table() -> None:
     storage, agents = MemoryStorage(), AgentRegistry()
     for agent in scripted_agents({"ada": "Tea", "bo": "Tea"}):
         agents.add_agent(agent)
@@ -181,7 +179,7 @@ async def test_an_engines_agents_modes_and_rules_are_those_of_its_table() -> Non
     assert usual.given_agents is None
 
 
-async def test_an_estimate_aside_is_the_estimate() -> None:
+async def test_an_estimate_in_a_thread_equals_the_direct_estimate() -> None:
     served = table()
     assert await served.estimate_aside("Tea?", rounds=2) == served.estimate("Tea?", rounds=2)
     with pytest.raises(ConfigurationError):
@@ -203,7 +201,7 @@ async def test_a_fork_is_followed_from_its_first_new_event() -> None:
         assert stream.result.mode == "adversarial"
 
 
-async def test_parts_of_an_export_join_to_the_export() -> None:
+async def test_the_parts_of_an_export_join_to_the_whole_export() -> None:
     async with table() as served:
         result = await served.debate("Tea?", rounds=1)
         for kind in ("markdown", "html", "csv", "json"):

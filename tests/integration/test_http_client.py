@@ -120,7 +120,7 @@ async def test_a_connection_dropped_while_the_loop_was_busy_is_replaced(server, 
     assert server.connections == 2
 
 
-async def test_closing_is_idempotent_frees_everything_and_is_not_final(server, client):
+async def test_closing_frees_everything_can_be_repeated_and_is_not_final(server, client):
     await client.aclose()
     await client.send(post(server), timeout_s=5)
     await client.aclose()
@@ -189,7 +189,7 @@ async def test_redirects_are_never_followed(server, client, status):
     assert server.traps == 0
 
 
-async def test_redirects_are_not_followed_by_a_client_that_would(server):
+async def test_redirects_are_not_followed_even_if_the_client_of_the_caller_would_follow_them(server):
     async with httpx.AsyncClient(follow_redirects=True) as own:
         server.queue(http_reply(b"", status=302, headers={"location": f"{server.origin}/trap"}))
         with pytest.raises(APINetworkError, match="redirect"):
@@ -231,7 +231,7 @@ async def test_a_client_of_another_kind_is_refused():
 
 
 @pytest.mark.slow
-async def test_gzip_is_undone_and_a_bomb_is_not(server, client):
+async def test_gzip_is_decompressed_and_a_compression_bomb_is_refused(server, client):
     coded = {"content-encoding": "gzip"}
     server.queue(http_reply(gzip.compress(b"packed"), headers=coded))
     assert (await client.send(post(server), timeout_s=5)).body == b"packed"
@@ -254,7 +254,7 @@ async def test_a_body_beyond_the_limit_is_refused_and_the_connection_closed(serv
     await client.aclose()
 
 
-async def test_of_an_error_only_a_part_is_read(server):
+async def test_only_a_part_of_an_error_body_is_read(server):
     client = HttpClient("acme", limits=HttpLimits(error_bytes=1000))
     server.queue(http_reply(b"x" * 5_000_000, status=500))
     assert (await client.send(post(server), timeout_s=5)).body == b"x" * 1000
@@ -323,13 +323,13 @@ async def test_a_port_nobody_listens_on(client):
     assert caught.value.retryable
 
 
-async def test_a_name_that_does_not_exist(client):
+async def test_an_unknown_host_name_is_a_network_error(client):
     with pytest.raises(APINetworkError):
         await client.send(HttpRequest("GET", "https://nowhere.invalid/v1"), timeout_s=20)
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "http:///x", "127.0.0.1/x"])
-async def test_an_address_that_cannot_be_called(client, url):
+async def test_an_invalid_address_is_refused(client, url):
     with pytest.raises((ConfigurationError, APINetworkError)):
         await client.send(HttpRequest("GET", url), timeout_s=5)
 
@@ -380,7 +380,7 @@ class Buffered(httpx.AsyncByteStream):
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["many reads", "many pieces of one read"])
-async def test_the_deadline_holds_where_nothing_waits(packed):
+async def test_the_deadline_holds_for_a_client_that_never_waits(packed):
     """A cancel scope ends what waits, and nothing else; the clock is looked at with each piece."""
     text = b"data: tea\n\n" * 400_000
     piece, coding = (gzip.compress(text), "gzip") if packed else (text[:1000], "identity")
@@ -435,7 +435,7 @@ def test_an_aiohttp_that_is_too_old_is_not_used(monkeypatch, installed, used):
 
 
 @pytest.mark.slow
-async def test_a_body_of_your_own_client_that_does_not_close_holds_nobody_up():
+async def test_a_body_of_a_custom_client_that_does_not_close_blocks_no_call():
     class Endless(httpx.AsyncByteStream):
         async def __aiter__(self):
             yield b"x"

@@ -37,7 +37,7 @@ async def exported(*agents: str) -> str:
         return await there.export(held.session_id, "json")
 
 
-async def test_going_on_with_an_imported_session_starts_no_program(stubs: Stubs) -> None:
+async def test_continuing_an_imported_session_starts_no_program(stubs: Stubs) -> None:
     document = await exported("command:mytool", "claude-cli")
     before = len(stubs.starts("mytool")), len(stubs.starts("claude"))
     async with Roundtable(storage="memory://") as here:
@@ -56,7 +56,7 @@ async def test_going_on_with_an_imported_session_starts_no_program(stubs: Stubs)
         assert (await here.fork(name, at_round=1, rounds=2, agents=others)).answer == "Tea"
 
 
-async def test_it_goes_on_where_its_import_says_so_and_where_this_table_seats_the_same_programs(stubs: Stubs) -> None:
+async def test_an_imported_session_continues_on_request_or_if_the_table_has_the_same_programs(stubs: Stubs) -> None:
     document = await exported("command:mytool")
     async with Roundtable(storage="memory://") as here:
         trusted = await here.import_(document, run_programs=True)
@@ -69,7 +69,7 @@ async def test_it_goes_on_where_its_import_says_so_and_where_this_table_seats_th
     assert len(stubs.starts("mytool")) == 3
 
 
-async def test_seating_another_program_is_no_leave_for_that_of_the_file(stubs: Stubs) -> None:
+async def test_a_table_with_another_program_does_not_allow_the_program_of_the_file(stubs: Stubs) -> None:
     document = without_hashes(await exported("command:mytool"))
     document = document.replace("command:mytool", "x").replace('"mytool"', '"claude"')
     async with Roundtable(["command:mytool"], storage="memory://") as here:
@@ -79,7 +79,7 @@ async def test_seating_another_program_is_no_leave_for_that_of_the_file(stubs: S
     assert stubs.starts("claude") == []
 
 
-async def test_a_session_begun_here_goes_on_with_its_programs(stubs: Stubs, tmp_path: Path) -> None:
+async def test_a_session_of_this_machine_continues_with_its_programs(stubs: Stubs, tmp_path: Path) -> None:
     place = f"sqlite:///{tmp_path}/d.db"
     async with Roundtable(["claude-cli"], storage=place) as here:
         held = await here.debate("Tea or coffee?", rounds=1)

@@ -130,7 +130,7 @@ async def test_the_same_seats_are_refused_in_the_same_words(built_in: str, plugi
     assert texts[0] == texts[1]
 
 
-async def test_a_rule_of_a_plugin_counts_the_judges_votes_itself() -> None:
+async def test_a_rule_of_a_plugin_counts_the_votes_of_judges_itself() -> None:
     result = await judged(*map(Judge, ("Tea", "Tea", "Coffee"))).debate("Tea?", rounds=1, decide="bench")
     assert (result.answer, result.answer_source, result.usage.calls) == ("Tea", "judge", 6)
     assert result.ballots() == ("Tea", "Coffee", "Coffee")
@@ -154,7 +154,7 @@ async def test_a_rule_object_needs_no_plugin() -> None:
     assert (result.answer, result.answer_source) == ("Tea", "judge")
 
 
-async def test_an_engine_by_itself_finds_the_judges_of_a_rule() -> None:
+async def test_an_engine_without_a_table_finds_the_judges_of_a_rule() -> None:
     agents = seated(CountingModel(parted), "ada", "bo", "cy")
     engine = engine_of(MemoryStorage(), [*agents, *seated(Judge("Tea"), "judge")])
     engine.rules.add(SOLE.name, SOLE)
@@ -194,7 +194,7 @@ async def test_a_study_has_no_judges() -> None:
             await run_study(judged(), [Question(id="1", question="Tea?", gold="Tea")], decide=rule)
 
 
-async def test_a_count_that_breaks_costs_no_round() -> None:
+async def test_a_failing_count_loses_no_round() -> None:
     def broken(ballots: Electorate, parameters: Parameters) -> Outcome:
         raise LookupError("out of order")
 
@@ -241,7 +241,7 @@ async def test_sessions_keep_their_judges_and_are_read_without_the_plugin() -> N
         longer.audit()
 
 
-async def test_a_decision_by_judges_is_audited_and_made_again() -> None:
+async def test_a_decision_by_judges_can_be_audited_and_repeated() -> None:
     table = judged(*map(Judge, ("Tea", "Tea", "Coffee")))
     result = await table.debate("Tea?", rounds=1, decide="bench")
     audit = result.audit(rules=table.catalog.rules)
@@ -257,7 +257,7 @@ async def test_a_decision_by_judges_is_audited_and_made_again() -> None:
             Results([unjudged], rules=table.catalog.rules).redecide(rule)
 
 
-async def test_who_decided_is_read_from_the_voters_also_in_sessions_of_earlier_versions() -> None:
+async def test_the_deciding_judges_are_known_also_in_sessions_of_earlier_versions() -> None:
     (held,) = (await judged(Judge("Tea")).debate("Tea?", rounds=1, decide="elder")).rounds
     (plain,) = (await judged().debate("Tea?", rounds=1)).rounds
     assert held.decision is not None
@@ -275,7 +275,7 @@ def test_a_rule_for_judges_asks_for_one_option() -> None:
 
 
 @pytest.mark.parametrize(("least", "most"), [(0, None), (3, 2), (1.5, None), (True, None), ("2", None), (1, "3")])
-def test_a_number_of_judges_that_cannot_be_is_refused(least: Any, most: Any) -> None:
+def test_an_invalid_number_of_judges_is_refused(least: Any, most: Any) -> None:
     with pytest.raises(ConfigurationError, match="allows no number of judges"):
         Judges(least=least, most=most)
 

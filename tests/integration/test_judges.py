@@ -52,7 +52,7 @@ def judged(*judges: Judge, storage: Any = None, **more: Any) -> Any:
     return table_of(CountingModel(parted), storage=storage, seats={"judge": list(judges)}, **more)
 
 
-async def test_a_judge_decides_and_counts_in_usage_alone() -> None:
+async def test_a_judge_decides_and_counts_only_in_usage() -> None:
     judge, storage = Judge("Tea"), MemoryStorage()
     table = judged(judge, storage=storage, quorum=3)
     result = await table.debate("Tea?", rounds=2, decide="judge")
@@ -73,7 +73,7 @@ async def test_a_judge_decides_and_counts_in_usage_alone() -> None:
     assert "votes for Ada: Tea" in result.to_markdown()
 
 
-async def test_a_judge_hears_no_names() -> None:
+async def test_a_judge_sees_no_names() -> None:
     judge = Judge("Tea")
     await judged(judge).debate("Tea?", rounds=1, decide="judge")
     text = "".join(message.content for message in judge.requests[0].messages)
@@ -201,7 +201,7 @@ async def test_no_debater_may_have_the_id_of_a_seat() -> None:
         await table_of(CountingModel("Tea"), "judge", "bo", seats={"judge": Judge("Tea")}).debate("T?", decide="judge")
 
 
-async def test_an_engine_by_itself_finds_judges_in_its_registry() -> None:
+async def test_an_engine_without_a_table_finds_judges_in_its_registry() -> None:
     agents, storage = seated(CountingModel(parted), "ada", "bo", "cy"), MemoryStorage()
     engine = engine_of(storage, [*agents, *seated(Judge("Tea"), "judge")])
     config = asking(agents, rounds=1, decide="judge", seats={"judge": ("judge",)})
@@ -235,7 +235,7 @@ async def test_an_estimate_counts_judge_analyzer_and_synthesis() -> None:
 # ---------------------------------------------------------------- the facilitator
 
 
-async def test_a_facilitator_beside_the_table_writes_the_perspectives() -> None:
+async def test_a_separate_facilitator_writes_the_perspectives() -> None:
     writer = ScriptedModel({"facilitator": ['[{"name": "Legal"}, {"name": "Medical"}, {"name": "Fiscal"}]']})
     model = CountingModel(parted)
     table = table_of(model, seats={"facilitator": writer})
@@ -266,7 +266,7 @@ async def test_every_mode_can_be_judged(name: str) -> None:
     assert (result.answer, result.answer_source) == ("Tea", "judge")
 
 
-def test_the_wrapper_is_the_mode_in_all_else() -> None:
+def test_the_wrapper_keeps_all_other_properties_of_its_mode() -> None:
     mode = ExpertPanelMode()
     wrapped = with_judge(mode, ["one", "two"])
     assert isinstance(wrapped, JudgedMode)
@@ -274,7 +274,7 @@ def test_the_wrapper_is_the_mode_in_all_else() -> None:
     assert answers_by_name([], 0) == {}
 
 
-async def test_names_follow_the_seed_and_lose_nobody() -> None:
+async def test_names_follow_the_seed_and_cover_every_agent() -> None:
     turns = (await table_of(CountingModel(parted)).debate("Tea?", rounds=1)).rounds[0].turns
     orders = set()
     for seed in range(20):

@@ -54,7 +54,7 @@ async def test_the_async_twin_shows_the_same() -> None:
     assert sorted(lines[1:-1]) == sorted(lines_of(SAYS)[1:])
 
 
-def test_a_cell_shows_who_writes_and_what_each_holds_and_escapes_it() -> None:
+def test_a_cell_shows_who_writes_and_the_escaped_position_of_each_agent() -> None:
     view, pages = LiveView(), []
     agents = scripted_agents(SAYS, chunks=4)
     with sync.Roundtable(agents, storage="memory://") as table, table.stream("Tea & milk?", rounds=2) as stream:
@@ -71,7 +71,7 @@ def test_a_cell_shows_who_writes_and_what_each_holds_and_escapes_it() -> None:
     assert "<strong>Round 2</strong>, agreement: 1.00. Tea: Ada, Bo, Cy" in last
 
 
-def test_tools_and_further_tries_are_shown_beside_the_agent() -> None:
+def test_tools_and_retries_are_shown_next_to_the_agent() -> None:
     view, facts = LiveView(), {"session_id": "s", "timestamp": utc_now(), "agent": "ada", "round": 1}
     call = ToolCall(id="1", name="weather<b>", arguments={})
     assert view.add(AgentToolCall.model_validate({**facts, "step": 1, "tool_call": call})) == ""
@@ -95,7 +95,7 @@ def test_the_view_is_never_larger_than_a_cell() -> None:
     assert 5_000 < max(sizes) <= MOST_BYTES
 
 
-def test_signs_that_are_long_in_html_leave_room_for_fewer_agents() -> None:
+def test_characters_that_are_long_in_html_leave_room_for_fewer_agents() -> None:
     quotes = '"' * 400
     view = LiveView()
     says = {f"agent{number}": f"{number} {quotes}" for number in range(24)}
@@ -138,7 +138,7 @@ def test_a_stream_of_pieces_redraws_a_few_times_a_second_and_ends_with_the_resul
 
 
 @pytest.mark.slow
-def test_in_a_kernel_one_output_changes_and_ends_as_the_result() -> None:
+def test_a_kernel_has_one_output_that_is_updated_and_ends_as_the_result() -> None:
     code = """
 from roundtable import sync
 from roundtable.results import show_live

@@ -62,7 +62,7 @@ async def model(provider):
 
 
 @pytest.mark.slow
-async def test_it_answers_in_the_form_asked_for_and_the_same_for_the_same_seed(model, capfd):
+async def test_the_model_answers_in_the_requested_form_and_equally_for_equal_seeds(model, capfd):
     first, second = await model.complete(ASK), await model.complete(ASK)
     assert first == second
     answer = json.loads(first.text)
@@ -85,7 +85,7 @@ async def test_the_pieces_of_a_stream_make_up_the_answer(model):
 
 
 @pytest.mark.slow
-async def test_who_listens_to_a_debate_hears_the_embedded_model_write(provider):
+async def test_a_listener_of_a_debate_gets_pieces_of_the_embedded_model(provider):
     heard, said = {}, {}
     async with (
         Roundtable(("local", "local"), storage="memory://", seed=3) as table,
@@ -103,7 +103,7 @@ async def test_who_listens_to_a_debate_hears_the_embedded_model_write(provider):
 
 
 @pytest.mark.slow
-async def test_leaving_an_answer_frees_the_model(model):
+async def test_cancelling_an_answer_frees_the_model(model):
     long = ASK.model_copy(update={"output_schema": None, "max_tokens": 200, "seed": 1})
     start = time.monotonic()
     with anyio.move_on_after(0.3):
@@ -113,19 +113,19 @@ async def test_leaving_an_answer_frees_the_model(model):
         assert (await model.complete(long.model_copy(update={"max_tokens": 5}))).finish_reason == "length"
 
 
-async def test_a_prompt_beyond_the_context_window_is_told_apart(model):
+async def test_a_prompt_beyond_the_context_window_has_its_own_error(model):
     message = Message(role="user", content="word " * 4000)
     with pytest.raises(ContextTooLong):
         await model.complete(ASK.model_copy(update={"messages": (message,)}))
 
 
-async def test_a_schema_that_is_none_is_refused(model):
+async def test_an_invalid_schema_is_refused(model):
     broken = OutputSchema(name="x", definition={"type": "bogus"})
     with pytest.raises(AgentError, match="rejects the request"):
         await model.complete(ASK.model_copy(update={"output_schema": broken}))
 
 
-async def test_a_file_that_is_no_model_is_refused_quietly(provider, tmp_path, capfd):
+async def test_a_file_that_is_not_a_model_is_refused_quietly(provider, tmp_path, capfd):
     (tmp_path / "junk.gguf").write_bytes(b"junk" * 100)
     made = provider(str(tmp_path / "junk.gguf"), ProviderConfig(), Settings())
     with pytest.raises(ConfigurationError, match="cannot be loaded as a model"):

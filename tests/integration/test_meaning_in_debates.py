@@ -43,7 +43,7 @@ async def debated(reply: Reply, *names: str, rounds: int = 1, analyzer: str = "a
 
 
 @pytest.mark.parametrize("seats", list(permutations(("ada", "bo", "cy"))))
-async def test_three_cities_in_one_sentence_frame_are_no_camp_and_no_answer(seats: tuple[str, ...]) -> None:
+async def test_three_cities_in_the_same_sentence_are_no_camp_and_no_answer(seats: tuple[str, ...]) -> None:
     cities = {"ada": "Lisbon", "bo": "Porto", "cy": "Faro"}
     result = await debated(by_agent(**{name: said(FRAME.format(city)) for name, city in cities.items()}), *seats)
     assert result.consensus is not None
@@ -62,7 +62,7 @@ async def test_three_cities_in_one_sentence_frame_are_no_camp_and_no_answer(seat
     assert result.conformity_delta is None
 
 
-async def test_a_question_that_is_decided_by_what_nobody_compared_says_so() -> None:
+async def test_a_decision_that_depends_on_uncompared_answers_says_so() -> None:
     places = {"a": "Lisbon", "b": "Lisbon", "c": "Porto", "d": "the capital", "e": "the city on the Tagus"}
     result = await debated(by_agent(**{name: named(place) for name, place in places.items()}), *places)
     assert result.answer is None
@@ -71,7 +71,7 @@ async def test_a_question_that_is_decided_by_what_nobody_compared_says_so() -> N
     assert "'Porto'" in result.decision.why
 
 
-async def test_a_pair_against_one_that_nobody_compared_is_an_answer_to_verify() -> None:
+async def test_two_equal_answers_against_an_uncompared_one_give_an_answer_to_verify() -> None:
     result = await debated(by_agent(ada=named("Lisbon"), bo=named("lisbon."), cy=named("Porto")))
     assert result.consensus is not None
     assert result.answer == "Lisbon"
@@ -87,7 +87,7 @@ async def test_a_pair_against_one_that_nobody_compared_is_an_answer_to_verify() 
     assert "0.33 to 1.00" in str(result)
 
 
-async def test_three_that_call_each_other_the_same_agree_as_declared() -> None:
+async def test_three_agents_that_call_each_other_the_same_agree() -> None:
     wordings = {"ada": "Lisbon", "bo": "Lisboa", "cy": "The city on the Tagus"}
     shown = {"ada": ("Bo", "Cy"), "bo": ("Ada", "Cy"), "cy": ("Ada", "Bo")}
     replies = {
@@ -107,7 +107,7 @@ async def test_three_that_call_each_other_the_same_agree_as_declared() -> None:
     assert answers[0].compared[0].turn == TurnKey(1, result.rounds[0].turns[1].stage, 1)
 
 
-async def test_two_that_swap_their_answers_are_never_joined() -> None:
+async def test_two_agents_that_swap_their_answers_are_never_joined() -> None:
     """Each calls the other's earlier answer the same as its new one: that is an exchange, not agreement."""
     replies = {
         "ada": [named("Lisbon"), named("Porto", compared={"Bo": "same", "you": "different"})],
@@ -121,7 +121,7 @@ async def test_two_that_swap_their_answers_are_never_joined() -> None:
 
 
 @pytest.mark.parametrize("text", ["ABSTAIN", "I don't know.", "Ich weiß es nicht"])
-async def test_who_abstains_is_never_the_answer_and_no_dissenter(text: str) -> None:
+async def test_an_abstention_is_never_the_answer_and_no_dissent(text: str) -> None:
     silent = said("I cannot tell.", bottom_line=text)
     result = await debated(by_agent(ada=named("Lisbon"), bo=silent, cy=named("Lisbon")))
     assert result.consensus is not None
@@ -142,7 +142,7 @@ async def test_agreement_of_a_minority_that_answered_ends_no_debate() -> None:
     assert (result.consensus.level_in_words, len(result.rounds)) == ("1.00 (2 of 4 answered)", 2)
 
 
-async def test_equal_numbers_are_equal_and_others_are_told_apart() -> None:
+async def test_equal_numbers_are_equal_and_other_numbers_are_different() -> None:
     async def level(*lines: str) -> str:
         result = await debated(
             by_agent(
@@ -259,7 +259,7 @@ async def test_a_debate_over_your_own_server_is_read_by_its_model() -> None:
     assert result.usage.calls == planned == 4
 
 
-async def test_no_model_is_asked_where_the_answers_settle_every_pair() -> None:
+async def test_no_model_is_asked_if_the_answers_settle_every_pair() -> None:
     reader = ScriptedModel({"analyzer": []})
     lines = {"ada": "42 km", "bo": "42.0 km", "cy": "43 km"}
     replies = {name: said(f"It is {line}.", bottom_line=line) for name, line in lines.items()}
@@ -355,7 +355,7 @@ async def test_the_answers_of_one_agent_are_several_votes() -> None:
     assert [dissent.position for dissent in result.minority_report.dissents] == ["It is."]
 
 
-async def test_a_reader_may_tell_answers_of_one_agent_apart() -> None:
+async def test_a_reader_may_distinguish_answers_of_one_agent() -> None:
     lines = ["Lisbon", "Lissabon", "Porto"]
     responses = [AgentResponse(agent_id="ada", agent_name="Ada", position=line) for line in lines]
 
@@ -379,7 +379,7 @@ async def test_a_reader_may_tell_answers_of_one_agent_apart() -> None:
         (("Lisbon", "Porto"), 0.95, "not measured"),
     ],
 )
-async def test_what_is_certain_overrules_a_level_that_was_read(
+async def test_a_certain_result_overrules_the_level_of_a_model(
     lines: tuple[str, ...], level: float, shown: str
 ) -> None:
     responses = [AgentResponse(agent_id=line, agent_name=line, position=line) for line in lines]
@@ -399,7 +399,7 @@ async def test_no_weight_makes_a_wording_win(rule: str) -> None:
 
 
 @pytest.mark.parametrize(("confidence", "answer"), [(0.2, None), (0.9, "Lisbon")])
-async def test_the_largest_camp_is_outweighed_where_others_may_be_one(confidence: float, answer: str | None) -> None:
+async def test_the_largest_camp_does_not_win_if_other_camps_may_be_one(confidence: float, answer: str | None) -> None:
     replies = {name: named("Lisbon", confidence=confidence) for name in ("ada", "bo", "cy")}
     replies |= {"di": named("Porto", confidence=0.5), "ed": named("Oporto", confidence=0.5)}
     result = await debated(by_agent(**replies), *replies, decide="confidence-weighted")
@@ -436,7 +436,7 @@ async def test_a_judge_cannot_make_an_abstention_the_answer() -> None:
     assert result.answer is None
 
 
-async def test_other_words_that_become_the_same_are_no_collapse() -> None:
+async def test_different_wordings_that_become_equal_are_no_collapse() -> None:
     replies = {"ada": named("Lisbon"), "bo": [named("Lisbon, Portugal"), named("Lisbon")]}
     result = await debated(by_agent(**replies), "ada", "bo", rounds=2)
     assert result.health is not None
@@ -445,7 +445,7 @@ async def test_other_words_that_become_the_same_are_no_collapse() -> None:
     assert "only after they read each other's answers" not in result.response.decision.action_recommendation.reason
 
 
-async def test_agreement_that_nobody_measured_is_neither_low_nor_high() -> None:
+async def test_unmeasured_agreement_is_neither_low_nor_high() -> None:
     result = await debated(by_agent(ada=named("Lisbon"), bo=named("Porto"), cy=named("Faro")))
     assert result.response is not None
     assert result.response.decision.consensus_level == "unknown"
@@ -477,7 +477,7 @@ async def test_contradicting_comparisons_are_named() -> None:
     assert "**Not counted:** the agents contradict each other" in result.to_markdown()
 
 
-async def test_nothing_is_recommended_that_was_not_decided_or_may_come_from_hearing_each_other() -> None:
+async def test_an_undecided_or_dependent_answer_is_not_recommended() -> None:
     tie = {"a": said("1 km", confidence=0.9), "b": said("2 km", confidence=0.9)}
     undecided = await debated(by_agent(**tie, c=tie["a"], d=tie["b"]), *"abcd", analyzer="basic")
     assert undecided.response is not None
@@ -496,7 +496,7 @@ async def test_nothing_is_recommended_that_was_not_decided_or_may_come_from_hear
     assert alone.response.decision.consensus_level == "unknown"
 
 
-async def test_a_stance_against_its_own_answer_is_unread_and_shown_beside_the_others() -> None:
+async def test_an_answer_that_its_stance_contradicts_is_unread_and_shown_with_the_others() -> None:
     replies = {"ada": named("No", stance="YES", confidence=0.8), "bo": named("No", stance="NO", confidence=0.8)}
     result = await debated(by_agent(**replies), "ada", "bo")
     assert [response.is_unread for response in result.rounds[0].responses] == [True, False]
@@ -505,7 +505,7 @@ async def test_a_stance_against_its_own_answer_is_unread_and_shown_beside_the_ot
 
 
 @pytest.mark.parametrize("confidence", [0.0, 0.9])
-async def test_the_confidence_of_an_abstention_counts_nowhere(confidence: float) -> None:
+async def test_the_confidence_of_an_abstention_is_ignored(confidence: float) -> None:
     silent = said("ABSTAIN", confidence=confidence)
     result = await debated(
         by_agent(ada=named("Lisbon", confidence=0.9), bo=named("Lisbon", confidence=0.9), cy=silent, di=silent),
@@ -533,7 +533,7 @@ async def test_without_an_answer_there_is_no_mean_confidence() -> None:
     ],
     ids=["all changed", "two changed", "none changed"],
 )
-async def test_an_answer_that_nobody_gave_at_first_is_to_be_verified(first: tuple[str, ...], kind: str) -> None:
+async def test_an_answer_that_no_agent_gave_at_first_must_be_verified(first: tuple[str, ...], kind: str) -> None:
     replies = {name: [named(answer), named("Yes")] for name, answer in zip(("ada", "bo", "cy"), first, strict=True)}
     options = {name: [{**said, "choice": said["bottom_line"]} for said in held] for name, held in replies.items()}
     result = await debated(by_agent(**options), "ada", "bo", "cy", rounds=2, options=["Yes", "No"])
@@ -544,7 +544,7 @@ async def test_an_answer_that_nobody_gave_at_first_is_to_be_verified(first: tupl
     assert ("every agent gave another answer in the first round" in advice.reason) is (first == ("No", "No", "No"))
 
 
-async def test_answers_that_nobody_compared_with_the_first_ones_have_not_all_changed() -> None:
+async def test_uncompared_answers_do_not_all_count_as_changed() -> None:
     replies = {name: [named("Lisbon"), named("Lisbon, Portugal")] for name in ("ada", "bo")}
     result = await debated(by_agent(**replies), "ada", "bo", rounds=2)
     assert not have_all_changed(result.rounds)

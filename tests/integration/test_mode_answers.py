@@ -49,7 +49,7 @@ async def test_oxford_is_decided_by_its_last_vote_and_shows_the_swing() -> None:
     assert "Against -1, For +1" in result.to_text()
 
 
-async def test_what_oxford_reports_beside_its_answer_are_votes_too() -> None:
+async def test_the_reports_of_oxford_count_votes_too() -> None:
     result = await table_of(voters(_VOTES)).debate("Tea?", mode="oxford", rounds=1)
     assert result.ballots() == ("For", "For", "Against")
     assert result.ballots(by="cluster") == ("Speech of ada", "Speech of bo", "Speech of cy")
@@ -67,7 +67,7 @@ async def test_what_oxford_reports_beside_its_answer_are_votes_too() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-async def test_what_changed_in_oxford_is_compared_by_votes_not_by_speeches(rounds: int) -> None:
+async def test_changes_in_oxford_are_compared_by_votes_and_not_by_speeches(rounds: int) -> None:
     model = voters({**_VOTES, "dee": ["For", None]}, differ=True)
     result = await table_of(model, "ada", "bo", "cy", "dee").debate("Tea?", mode="oxford", rounds=rounds)
     health = result.health
@@ -91,7 +91,7 @@ async def test_an_oxford_debate_without_its_last_vote_has_no_movement() -> None:
     assert "Movement" not in result.to_text()
 
 
-async def test_who_casts_no_vote_in_oxford_is_no_dissenter() -> None:
+async def test_an_agent_without_a_vote_in_oxford_is_not_a_dissenter() -> None:
     votes = {**_VOTES, "cy": ["For", None]}
     result = await table_of(voters(votes)).debate("Tea?", mode="oxford", rounds=1)
     assert result.ballots() == ("For", "For", None)
@@ -100,7 +100,7 @@ async def test_who_casts_no_vote_in_oxford_is_no_dissenter() -> None:
 
 
 @pytest.mark.parametrize("rule", ["confidence-weighted", "majority"])
-async def test_any_rule_counts_the_votes_of_oxford_at_once_and_again(rule: str) -> None:
+async def test_any_rule_counts_the_votes_of_oxford_in_the_debate_and_in_redecide(rule: str) -> None:
     table = table_of(voters(_VOTES))
     results = await table.debate_many(["Tea?"], modes=["oxford"], rounds=1)
     anew = results.redecide(rule)[0]
@@ -125,7 +125,7 @@ def members(chair: Any = "Water", *, break_chair: bool = False) -> CountingModel
     return CountingModel(answer)
 
 
-async def test_the_word_of_a_council_s_chair_is_the_answer_and_the_decision_is_the_vote_beside_it() -> None:
+async def test_the_chair_of_a_council_gives_the_answer_and_the_vote_gives_the_decision() -> None:
     result = await table_of(members()).debate("Tea?", mode="council", rounds=1)
     assert (result.answer, result.answer_source) == ("Water", "judge")
     assert result.decision is not None
@@ -197,7 +197,7 @@ async def test_a_council_with_options_answers_with_the_option_its_chair_chose() 
     assert (result.baselines.majority, result.baselines.answer_changed) == ("tea", True)
 
 
-async def test_where_the_chair_of_a_council_fails_the_vote_is_the_answer() -> None:
+async def test_if_the_chair_of_a_council_fails_the_vote_is_the_answer() -> None:
     result = await table_of(members(break_chair=True)).debate("Tea?", mode="council", rounds=1)
     assert (result.answer, result.answer_source) == ("Quince", "cluster")
     assert result.rounds[0].conclusion is None
@@ -212,7 +212,7 @@ async def test_another_rule_over_a_council_counts_its_members() -> None:
         results.redecide("judge")
 
 
-async def test_a_judge_hears_the_chair_of_a_council_as_it_spoke_last() -> None:
+async def test_a_judge_gets_the_last_answer_of_the_chair_of_a_council() -> None:
     def vote(request: Any) -> Any:
         text = request.messages[-1].content
         found = re.search(r"answer of (Answer \d)\)\n\| Position: Water", text)
@@ -252,7 +252,7 @@ class JuryMode(BaseModeStrategy):
 _VERDICTS = {"ada": ["guilty"], "bo": ["not guilty"], "cy": ["guilty"]}
 
 
-async def test_ballots_of_a_mode_that_decide_are_counted_by_the_rule_and_not_as_oxfords() -> None:
+async def test_deciding_ballots_of_a_mode_are_counted_by_the_rule_and_not_as_in_oxford() -> None:
     result = await table_of(voters(_VERDICTS, differ=True)).debate(
         "Did the cat do it?", mode=JuryMode("decide"), rounds=1
     )
@@ -281,7 +281,7 @@ async def test_a_vote_of_a_mode_on_the_options_of_the_debate_decides_by_any_rule
     assert (result.decision.winner, result.decision.rule) == (None, "unanimity")
 
 
-async def test_ballots_that_inform_count_nothing() -> None:
+async def test_ballots_that_only_inform_are_not_counted() -> None:
     result = await table_of(voters(_VERDICTS)).debate("Did the cat do it?", mode=JuryMode("inform"), rounds=1)
     assert result.ballots() == ("Speech of ada", "Speech of bo", "Speech of cy")
     assert not any(turn.decides for turn in result.rounds[0].turns)
@@ -320,7 +320,7 @@ async def test_ballots_that_inform_count_nothing() -> None:
         ),
     ],
 )
-async def test_ballots_that_nothing_says_how_to_count_are_refused_before_they_are_asked_for(
+async def test_ballots_without_a_way_to_count_them_are_refused_before_they_are_cast(
     mode: JuryMode, problem: str, hint: str
 ) -> None:
     model = voters(_VERDICTS)

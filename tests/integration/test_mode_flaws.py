@@ -59,7 +59,7 @@ def position(agent: str, text: str, **more: Any) -> AgentResponse:
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 10])
-async def test_teams_stay_what_they_are_after_an_odd_number_of_answers(count: int) -> None:
+async def test_teams_stay_the_same_after_an_odd_number_of_answers(count: int) -> None:
     """The original guessed teams by the parity of the list of all answers, which an odd table or a failure shifts."""
     names = [f"s{place}" for place in range(count)]
 
@@ -119,7 +119,7 @@ def view_of(count: int) -> DebateContext:
         (8, (3, 3, 2)),
     ],
 )
-def test_both_sides_of_a_devil_s_advocate_are_of_one_size(total: int, counts: tuple[int, int, int]) -> None:
+def test_both_sides_of_a_devils_advocate_have_the_same_size(total: int, counts: tuple[int, int, int]) -> None:
     assert role_counts(total) == counts
     roles = [DevilsAdvocateMode().get_role_for_index(index, total) for index in range(total)]
     assert roles == ["primary"] * counts[0] + ["opposition"] * counts[1] + ["evaluator"] * counts[2]
@@ -207,7 +207,7 @@ async def test_statistics_are_those_of_the_last_round_alone() -> None:
     assert not any("Change since" in prompt for prompt in second)
 
 
-async def test_what_tools_of_a_delphi_turn_could_read_names_nobody() -> None:
+async def test_tools_of_a_delphi_turn_reveal_no_names() -> None:
     seen: list[DebateContext] = []
 
     class Watching(BaseAgent):
@@ -242,7 +242,7 @@ async def test_what_tools_of_a_delphi_turn_could_read_names_nobody() -> None:
         ("Да", "Нет"),
     ],
 )
-def test_answers_are_told_apart_as_wholes_in_every_script(one: str, other: str) -> None:
+def test_answers_are_distinguished_as_wholes_in_every_script(one: str, other: str) -> None:
     """The original looked for parts of words, and dropped every letter that is not Latin."""
     answers = [position("ada", one), position("bo", other)]
     assert calculate_stats(answers).position_distribution == {one: 1, other: 1}
@@ -253,7 +253,7 @@ def test_answers_are_told_apart_as_wholes_in_every_script(one: str, other: str) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", ["{topic} $& $1 {previousResponses}", "%s {0} $$ ${agentName}"])
-async def test_a_topic_that_looks_like_a_template_arrives_as_it_is(topic: str) -> None:
+async def test_a_topic_that_looks_like_a_template_stays_unchanged(topic: str) -> None:
     """The original filled in templates by replacing strings, so that a topic could be replaced as well."""
     for mode in MODES:
         held = await hold(mode, topic=topic)
@@ -283,7 +283,7 @@ async def tooled(mode: str, reply: Any) -> tuple[list[ChatRequest], Any]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_no_agent_calls_tools_for_ever_and_bad_arguments_do_not_end_it(mode: str) -> None:
+async def test_no_agent_calls_tools_for_ever_and_bad_arguments_do_not_end_its_turn(mode: str) -> None:
     """The original had a provider without a limit, and two that fell over malformed arguments."""
 
     def restless(request: ChatRequest) -> Any:
@@ -300,7 +300,7 @@ async def test_no_agent_calls_tools_for_ever_and_bad_arguments_do_not_end_it(mod
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_prompts_name_the_tools_there_are_and_state_one_limit(mode: str) -> None:
+async def test_prompts_name_the_available_tools_and_state_one_limit(mode: str) -> None:
     """The original demanded a search that no longer existed, and stated two limits that contradicted each other."""
     requests, _ = await tooled(mode, answer)
     for request in requests:
@@ -314,7 +314,7 @@ async def test_prompts_name_the_tools_there_are_and_state_one_limit(mode: str) -
 
 
 @pytest.mark.parametrize("profile", [FULL, COMPACT], ids=["full", "compact"])
-def test_every_prompt_has_the_information_supplied_and_asks_for_an_assigned_stance(profile: ModelProfile) -> None:
+def test_every_prompt_has_the_supplied_information_and_asks_for_an_assigned_stance(profile: ModelProfile) -> None:
     """The original forgot both in one provider's prompt."""
     known = ContextResult(request_id="r", success=True, result="The team has two operators.")
     config = AgentConfig(id="agent-1", name="Ada", provider="scripted")
@@ -329,7 +329,7 @@ def test_every_prompt_has_the_information_supplied_and_asks_for_an_assigned_stan
                     assert '"stance" (required)' in user
 
 
-async def test_who_speaks_later_in_a_round_has_the_answers_of_the_round_and_knows_its_own() -> None:
+async def test_a_later_speaker_of_a_round_sees_the_earlier_answers_and_knows_its_own() -> None:
     """The original's evidence lacked the round under way and left out the wrong agent's answers."""
     seen: list[DebateContext] = []
 

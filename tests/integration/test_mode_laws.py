@@ -53,20 +53,20 @@ def planned(mode: str) -> str:
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-def test_the_plan_of_four_over_two_rounds_is_the_one_that_was_agreed(mode: str) -> None:
+def test_the_plan_of_four_agents_over_two_rounds_matches_its_snapshot(mode: str) -> None:
     assert golden(mode).is_file(), f"a new mode: run {Path(__file__).name} as a program to write its plan"
     assert planned(mode) == golden(mode).read_text("utf-8")
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-async def test_a_real_debate_shows_the_plan_that_was_agreed(mode: str) -> None:
+async def test_a_real_debate_follows_the_plan_of_its_snapshot(mode: str) -> None:
     held = await hold(mode)
     assert table_of_run(held) == golden(mode).read_text("utf-8")
     assert held.result.roster.complete
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-async def test_a_prompt_holds_what_its_turn_may_see_and_not_a_byte_of_another_answer(mode: str) -> None:
+async def test_a_prompt_contains_only_the_answers_that_its_turn_may_see(mode: str) -> None:
     held = await hold(mode)
     words = {turn.key: CANARY.search(turn.answer.to_json())[0] for turn in held.turns() if turn.outcome == "answered"}  # type: ignore[index]
     strategy = ModeRegistry().get_mode(mode)
@@ -87,14 +87,14 @@ def delayed(request: ChatRequest) -> Reply:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", VARIANTS)
-async def test_who_is_done_first_changes_nothing(mode: str) -> None:
+async def test_the_order_in_which_agents_finish_changes_nothing(mode: str) -> None:
     straight, other = await hold(mode), await hold(mode, reply=delayed)
     assert other.said_by_place() == straight.said_by_place()
     assert [turn.key for turn in other.turns()] == [turn.key for turn in straight.turns()]
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-async def test_the_failure_of_one_changes_no_other_prompt_of_its_stage(mode: str) -> None:
+async def test_a_failed_agent_changes_no_other_prompt_of_its_stage(mode: str) -> None:
     def failing(request: ChatRequest) -> Reply:
         if request.metadata["agent"] == "bo" and request.metadata["round"] == "2":
             return AgentError("down")
@@ -131,7 +131,7 @@ def down(*names: str, kind: str = "") -> Callable[[ChatRequest], Reply]:
 
 
 @pytest.mark.parametrize("mode", SEQUENTIAL)
-async def test_where_one_speaks_after_another_one_failure_ends_nothing(mode: str) -> None:
+async def test_a_failure_in_a_sequential_round_does_not_end_the_round(mode: str) -> None:
     held = await hold(mode, reply=down("ada", "cy"))
     assert held.result.status == "completed"
     assert {one.agent_id for one in held.result.rounds[0].responses} == {"bo", "dee"}
@@ -139,14 +139,14 @@ async def test_where_one_speaks_after_another_one_failure_ends_nothing(mode: str
 
 
 @pytest.mark.parametrize("mode", SEQUENTIAL)
-async def test_where_nobody_of_a_round_answers_quorum_is_lost_with_every_cause(mode: str) -> None:
+async def test_a_round_without_answers_is_a_lost_quorum_with_every_cause(mode: str) -> None:
     with pytest.raises(QuorumLost, match="0 of 4 agents answered, 1 needed") as lost:
         await hold(mode, reply=down(*NAMES, kind="speech"))
     assert all(f"{name} is down" in lost.value.message for name in NAMES)
     assert lost.value.partial is not None
 
 
-async def test_a_quorum_of_several_is_counted_over_the_round_and_the_rest_asked_again() -> None:
+async def test_a_quorum_is_counted_over_the_whole_round_and_missing_agents_are_asked_again() -> None:
     broken = {"ada", "bo", "dee"}
 
     def reply(request: ChatRequest) -> Reply:
@@ -172,7 +172,7 @@ async def test_a_quorum_of_several_is_counted_over_the_round_and_the_rest_asked_
         pytest.param(NAMES, {}, id="all"),
     ],
 )
-async def test_after_a_lost_round_all_that_failed_are_asked_again_with_what_they_saw(
+async def test_after_a_lost_round_all_failed_agents_are_asked_again_with_the_same_prompts(
     mode: str, broken: tuple[str, ...], more: dict[str, Any]
 ) -> None:
     names = set(broken)
@@ -197,7 +197,7 @@ async def test_after_a_lost_round_all_that_failed_are_asked_again_with_what_they
     assert text_of(model.requests[asked]) == text_of(before)
 
 
-async def test_after_a_crash_before_a_lost_round_was_stored_all_that_failed_are_asked_again() -> None:
+async def test_after_a_crash_before_a_lost_round_was_stored_all_failed_agents_are_asked_again() -> None:
     inner = MemoryStorage()
     dying = Roundtable(seats(ScriptedModel(down("ada", "bo", "cy"))), storage=FailingStorage(inner, after=6), quorum=2)
     with pytest.raises(QuorumLost):
@@ -211,7 +211,7 @@ async def test_after_a_crash_before_a_lost_round_was_stored_all_that_failed_are_
 
 
 @pytest.mark.parametrize("mode", SEQUENTIAL)
-async def test_a_failed_turn_is_not_taken_again_after_a_pause_while_others_have_not_spoken(mode: str) -> None:
+async def test_a_failed_turn_is_not_repeated_after_a_pause_while_others_have_not_spoken(mode: str) -> None:
     class Pauses(MemoryStorage):
         async def append(self, session_id: str, *given: Any, **more: Any) -> int:
             last = await super().append(session_id, *given, **more)
@@ -232,7 +232,7 @@ async def test_a_failed_turn_is_not_taken_again_after_a_pause_while_others_have_
     assert {turn.attempt for turn in result.rounds[0].turns} == {1}
 
 
-async def test_a_vote_that_fails_is_no_lost_quorum() -> None:
+async def test_a_failed_vote_is_not_a_lost_quorum() -> None:
     def silent(request: ChatRequest) -> Reply:
         return AgentError("down") if "You vote on the question" in request.messages[0].content else answer(request)
 
@@ -252,7 +252,7 @@ def straying(request: ChatRequest) -> Reply:
 @pytest.mark.parametrize(
     "mode", [pytest.param(mode, marks=() if mode in UNLIKE else pytest.mark.slow) for mode in [*VARIANTS, *REASKED]]
 )
-async def test_a_debate_that_broke_at_any_write_ends_as_if_it_had_not(mode: str) -> None:
+async def test_a_debate_that_failed_at_any_write_ends_as_if_it_had_not_failed(mode: str) -> None:
     reply = straying if mode in REASKED else answer
     straight = await hold(mode, reply=reply)
     assert any(turn.stage == "reask" for turn in straight.turns()) == (mode in REASKED)
@@ -280,7 +280,7 @@ async def test_a_debate_that_broke_at_any_write_ends_as_if_it_had_not(mode: str)
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
-async def test_it_is_held_by_as_many_as_make_sense_and_refused_to_others(mode: str, count: int) -> None:
+async def test_a_mode_accepts_its_allowed_numbers_of_agents_and_refuses_others(mode: str, count: int) -> None:
     names = [f"seat{place}" for place in range(count)]
     strategy = ModeRegistry().get_mode(mode)
     if count not in strategy.agent_counts:  # type: ignore[attr-defined]
@@ -294,7 +294,7 @@ async def test_it_is_held_by_as_many_as_make_sense_and_refused_to_others(mode: s
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-async def test_options_reach_every_answer_and_no_instruction(mode: str) -> None:
+async def test_options_reach_every_answer_format_and_no_instruction(mode: str) -> None:
     held = await hold(mode, options=("For", "Against"))
     assert held.result.roster.complete
     assert held.result.decision is not None
@@ -302,7 +302,7 @@ async def test_options_reach_every_answer_and_no_instruction(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", VARIANTS)
-async def test_a_small_model_is_prompted_in_short_and_sees_no_more(mode: str) -> None:
+async def test_a_small_model_gets_a_short_prompt_and_sees_no_more(mode: str) -> None:
     held = await hold(mode, profile=COMPACT)
     assert held.result.roster.complete
     for request in held.requests:
@@ -340,7 +340,7 @@ def test_every_turn_states_how_often_it_may_call_tools(mode: str) -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["trio"])
 @pytest.mark.parametrize("mode", MODES)
-async def test_it_is_held_on_trio(mode: str) -> None:
+async def test_a_mode_runs_on_trio(mode: str) -> None:
     with anyio.fail_after(60):
         assert (await hold(mode)).result.status == "completed"
 

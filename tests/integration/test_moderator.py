@@ -73,7 +73,7 @@ async def test_a_moderator_ends_the_debate_with_a_stored_reason() -> None:
     assert result.config.seats == {"moderator": ("moderator",)}
 
 
-async def test_a_moderator_counts_in_usage_and_in_nothing_else() -> None:
+async def test_a_moderator_counts_only_in_usage() -> None:
     result = await moderated(Moderator("continue")).debate("Tea?", rounds=2, exit_when=rt.ModeratorEnds())
     without = await table_of(CountingModel(parted)).debate("Tea?", rounds=2)
     assert (result.usage.calls, without.usage.calls) == (7, 6)
@@ -117,13 +117,13 @@ async def test_the_moderator_sees_two_rounds_without_names() -> None:
 
 
 @pytest.mark.parametrize("moderator", [Moderator(None), Moderator("maybe"), Moderator("end", fails=True)])
-async def test_without_a_decision_the_debate_goes_on(moderator: Moderator) -> None:
+async def test_without_a_decision_the_debate_continues(moderator: Moderator) -> None:
     result = await moderated(moderator).debate("Tea?", rounds=2, exit_when=rt.ModeratorEnds())
     assert (len(result.rounds), result.status) == (2, "completed")
     assert [failed.agent_id for held in result.rounds for failed in held.missing] == []
 
 
-async def test_it_joins_with_other_criteria_and_is_written_as_text() -> None:
+async def test_the_moderator_can_be_joined_with_other_criteria_and_written_as_text() -> None:
     moderator = Moderator("end")
     exit_when = exit_from_text("moderator & min_rounds(3) | consensus(0.9)")
     result = await moderated(moderator).debate("Tea?", rounds=5, exit_when=exit_when)
@@ -131,7 +131,7 @@ async def test_it_joins_with_other_criteria_and_is_written_as_text() -> None:
     assert exit_from_text("moderator") == rt.ModeratorEnds()
 
 
-async def test_it_goes_on_after_a_pause_and_in_a_fork() -> None:
+async def test_the_moderator_continues_after_a_pause_and_in_a_fork() -> None:
     moderator, storage = Moderator("continue", "continue", "end"), MemoryStorage()
     async with moderated(moderator, storage=storage) as table:
         first = await (await table.start("Tea?", rounds=5, exit_when=rt.ModeratorEnds(), step=True)).result()

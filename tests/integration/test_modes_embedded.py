@@ -57,13 +57,13 @@ async def debate(model: ChatModel, mode: str, agents: int, rounds: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", SLOW_MODES)
-async def test_two_hold_a_debate(model: ChatModel, mode: str) -> None:
+async def test_two_embedded_agents_debate_in_the_mode(model: ChatModel, mode: str) -> None:
     await debate(model, mode, agents=2, rounds=2)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("mode", MODES)
-async def test_three_hold_a_debate_in_every_mode(model: ChatModel, mode: str) -> None:
+async def test_three_embedded_agents_debate_in_every_mode(model: ChatModel, mode: str) -> None:
     await debate(model, mode, agents=3, rounds=2)
 
 

@@ -52,7 +52,7 @@ class Counted:
         return sum(count for (asked, _, _), count in self.calls.items() if asked == topic)
 
 
-async def test_the_same_call_again_makes_no_call_and_another_question_or_option_makes_its_own() -> None:
+async def test_repeating_a_request_makes_no_call_and_another_question_or_option_makes_its_own() -> None:
     counted = Counted()
     first = await counted.table.debate_many(ASKED, modes=["delphi", "adversarial"], rounds=1, name="drinks")
     asked = counted.calls.total()
@@ -71,7 +71,7 @@ async def test_the_same_call_again_makes_no_call_and_another_question_or_option_
     assert ids[0] == first[0].session_id
 
 
-async def test_a_mode_object_with_other_settings_holds_debates_of_its_own() -> None:
+async def test_a_mode_object_with_other_settings_has_its_own_debates() -> None:
     counted = Counted()
 
     async def held(mode: DebateModeStrategy | str) -> str:
@@ -95,7 +95,7 @@ async def test_a_mode_object_without_settings_keeps_the_id_of_earlier_versions()
     assert result.session_id == "e83f9d02b1b477b85d6b1d3d4df82bf2"
 
 
-async def test_other_agents_and_tenants_hold_debates_of_their_own(tmp_path: Path) -> None:
+async def test_other_agents_and_tenants_have_their_own_debates(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/debates.db"
     first = await Counted(storage).table.debate_many(["Tea?"], rounds=1, name="drinks")
     others = Counted(storage, models=("ada", "cy"))
@@ -105,7 +105,7 @@ async def test_other_agents_and_tenants_hold_debates_of_their_own(tmp_path: Path
     assert others.calls.total() == 4
 
 
-async def test_a_question_asked_twice_is_debated_twice_each_time_once() -> None:
+async def test_a_question_that_is_listed_twice_has_two_debates() -> None:
     counted = Counted()
     twice = [await counted.table.debate_many(["Tea?", "Tea?"], rounds=1, name="drinks") for _ in range(2)]
     assert [result.session_id for result in twice[0]] == [result.session_id for result in twice[1]]
@@ -152,7 +152,7 @@ async def test_a_debate_that_another_table_runs_is_waited_for(tmp_path: Path) ->
     await second.table.aclose()
 
 
-async def test_what_failed_or_ran_out_of_budget_continues() -> None:
+async def test_failed_debates_and_debates_with_a_spent_budget_continue() -> None:
     counted = Counted()
     counted.broken = {"Milk?"}
     part = await counted.table.debate_many(ASKED, rounds=2, name="drinks", budget=Budget(max_calls=3))
@@ -172,7 +172,7 @@ async def test_a_deadline_counts_for_each_call() -> None:
         assert [result.exit and result.exit.reason for result in part] == ["deadline"]
 
 
-async def test_questions_have_options_of_their_own_and_progress_counts_what_ended() -> None:
+async def test_questions_have_their_own_options_and_progress_counts_ended_debates() -> None:
     counted, seen = Counted(), list[Progress]()
     counted.broken = {"Mate?"}
     questions = [
@@ -219,14 +219,14 @@ async def test_questions_have_options_of_their_own_and_progress_counts_what_ende
         ({"topics": ["Tea?", {"topic": "Milk?", "mode": "nonsense"}]}, "nonsense"),
     ],
 )
-async def test_what_cannot_be_asked_is_refused_before_a_call(given: dict[str, Any], message: str) -> None:
+async def test_wrong_arguments_are_refused_before_any_call(given: dict[str, Any], message: str) -> None:
     counted = Counted()
     with pytest.raises(ConfigurationError, match=message):
         await counted.table.debate_many(**({"topics": ASKED} | given))
     assert not counted.calls
 
 
-async def test_without_a_key_value_store_a_name_works_too() -> None:
+async def test_names_work_without_a_key_value_store() -> None:
     """Only studies keep what they ask; ids of debates follow from what is asked."""
     counted = Counted()
     plan = counted.table.describe("Tea?", rounds=2, budget=Budget(max_calls=9))
@@ -283,7 +283,7 @@ def test_durations_have_readable_units(left_s: float, words: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_fleet_holds_what_is_missing(tmp_path: Path) -> None:
+async def test_a_fleet_runs_the_missing_debates(tmp_path: Path) -> None:
     pytest.importorskip("dbos")
     from roundtable.fleet import Fleet
 
@@ -314,7 +314,7 @@ async def test_a_fleet_holds_what_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_results_show_themselves_as_a_short_table() -> None:
+def test_many_results_are_shown_as_a_short_table() -> None:
     counted = Counted()
     counted.broken = {"Milk?"}
     table = sync.Roundtable()

@@ -44,7 +44,7 @@ def _endpoints(one, two, **more):
     }
 
 
-async def test_one_model_on_two_servers_debates_under_names_that_tell_them_apart(boxes):
+async def test_one_model_on_two_servers_debates_under_different_names(boxes):
     one, two = boxes
     async with rt.Roundtable(
         ["box-a:llama3", "box-b:llama3"], providers=_endpoints(one, two), storage="memory://", analyzer="basic"
@@ -56,7 +56,7 @@ async def test_one_model_on_two_servers_debates_under_names_that_tell_them_apart
     assert {json.loads(seen.body)["model"] for seen in (*one.seen, *two.seen)} == {"llama3"}
 
 
-async def test_a_key_goes_to_its_own_endpoint_only(boxes):
+async def test_a_key_is_sent_only_to_its_own_endpoint(boxes):
     one, two = boxes
     settings = _settings(
         ROUNDTABLE_API_KEY="key-of-compatible", OPENAI_API_KEY="key-of-openai", ROUNDTABLE_BOX_A_API_KEY="key-of-box-a"
@@ -84,7 +84,7 @@ async def test_no_address_of_the_environment_is_used_for_an_endpoint(boxes):
     assert boxes[0].seen == []
 
 
-async def test_a_vendors_own_account_needs_a_key_of_its_own():
+async def test_a_separate_account_at_a_vendor_needs_its_own_key():
     settings = _settings(OPENAI_API_KEY="key-of-openai")
     endpoint = {"second": rt.ProviderConfig(kind="openai")}
     async with rt.Roundtable(["second"], providers=endpoint, storage="memory://", settings=settings) as table:
@@ -115,7 +115,7 @@ async def test_every_wire_has_endpoints(wire):
     assert result.rounds[-1].turns[0].provider == "mine"
 
 
-async def test_prices_are_those_of_the_endpoint_then_of_its_kind():
+async def test_prices_come_from_the_endpoint_and_then_from_its_kind():
     usage = {"input": 1_000_000, "output": 0}
 
     async def cost(prices):
@@ -183,7 +183,7 @@ async def test_the_environment_names_endpoints(boxes):
     assert [answer.position for answer in result.rounds[-1].responses] == ["Tea", "Milk"]
 
 
-async def test_a_server_under_an_unknown_name_is_told_about_its_kind():
+async def test_an_unknown_endpoint_name_is_refused_with_a_hint_about_its_kind():
     with pytest.raises(ConfigurationError) as caught:
         await rt.debate(
             "Tea?", agents=["scripted"], providers={"box": rt.ProviderConfig(base_url="http://127.0.0.1:1")}
@@ -231,7 +231,7 @@ async def test_a_file_names_endpoints_and_the_environment_their_keys(boxes, tmp_
     ],
     ids=["no providers", "empty", "no table", "no kind", "key", "field", "syntax", "missing"],
 )
-def test_a_file_that_is_not_valid_is_refused_and_says_where(tmp_path, text, message):
+def test_an_invalid_file_is_refused_with_the_place_of_the_error(tmp_path, text, message):
     file = tmp_path / "servers.toml"
     if text is not None:
         file.write_text(text)
@@ -243,7 +243,7 @@ def test_a_file_that_is_not_valid_is_refused_and_says_where(tmp_path, text, mess
 
 
 @pytest.mark.parametrize("field", ["allow_plain_http", "trust_env", "cache_prompts"])
-def test_a_file_that_writes_a_truth_as_a_text_is_refused(tmp_path, field):
+def test_a_file_with_a_boolean_written_as_text_is_refused(tmp_path, field):
     file = tmp_path / "servers.toml"
     file.write_text(f"[providers.box-a]\nkind = 'compatible'\nbase_url = 'http://127.0.0.1:1'\n{field} = 'false'\n")
     with pytest.raises(

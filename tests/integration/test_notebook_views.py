@@ -105,7 +105,7 @@ def test_a_short_result_is_shown_whole() -> None:
     assert result._repr_markdown_() == result.to_markdown()
 
 
-def test_a_long_one_keeps_its_answer_and_its_last_round() -> None:
+def test_a_long_result_keeps_its_answer_and_its_last_round() -> None:
     result = held(4, 6, 700, options=["Tea", "Coffee"], topic="Tea or coffee?")
     html = result._repr_html_()
     assert len(html.encode()) <= MOST_BYTES < len(result.to_html().encode())
@@ -115,7 +115,7 @@ def test_a_long_one_keeps_its_answer_and_its_last_round() -> None:
     assert "Answer:" in html
 
 
-def test_the_table_of_many_results_stays_below_it_too() -> None:
+def test_the_table_of_many_results_stays_below_the_limit() -> None:
     failure = ErrorInfo(name="AgentError", message=WIDE * 100, code="AGENT_ERROR")
     failed = FailedDebate(topic=WIDE * 100, mode=WIDE * 20, error=failure)
     html = Results([failed] * 200)._repr_html_()

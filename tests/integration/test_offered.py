@@ -68,7 +68,7 @@ async def test_other_models_of_offered_providers_may_be_named_unless_the_owner_l
     assert caught.value.hint == "Agents: 'far'; or a model: openai:MODEL."
 
 
-async def test_modes_are_listed_with_what_they_take() -> None:
+async def test_modes_are_listed_with_their_options() -> None:
     modes = {mode.name: mode for mode in Roundtable(storage="memory://").modes()}
     assert modes["self-consistency"].options.keys() == {"samples"}
     assert (modes["adversarial"].min_agents, modes["adversarial"].max_rounds) == (2, 10)
@@ -111,7 +111,7 @@ async def test_a_mode_is_listed_with_the_numbers_of_agents_that_it_takes(counts:
             await table.debate("Tea?", mode="jury", rounds=1)
 
 
-async def test_a_run_says_when_it_has_begun_or_what_keeps_it_from_that() -> None:
+async def test_a_run_reports_its_start_or_why_it_cannot_start() -> None:
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
     async with Roundtable(agents, storage="memory://") as table:
         first = await table.start("Tea?", rounds=2, step=True)
@@ -128,7 +128,7 @@ async def test_a_run_says_when_it_has_begun_or_what_keeps_it_from_that() -> None
             await gone.begun()
 
 
-async def test_more_agents_than_the_owner_has_are_added_and_replace_none() -> None:
+async def test_extra_agents_are_added_and_replace_none_of_the_owner() -> None:
     sceptic, optimist = config("sceptic", "openai", "gpt-5.2"), config("optimist", "openai", "gpt-5-mini")
     table = table_of(sceptic, optimist)
     assert chosen_agents(table, None, 1) == [sceptic.model_copy(update={"search": None})]
@@ -143,7 +143,7 @@ async def test_more_agents_than_the_owner_has_are_added_and_replace_none() -> No
     ]
 
 
-async def test_a_copy_of_an_agent_has_an_id_of_its_own() -> None:
+async def test_a_copy_of_an_agent_has_its_own_id() -> None:
     ada = config("ada", "openai", "gpt-5.2")
     table = table_of(ada, ada.model_copy(update={"id": "ada-2"}))
     agents = chosen_agents(table, None, 4)

@@ -135,7 +135,7 @@ async def test_a_position_that_begins_with_its_option_is_not_prefixed_with_it() 
     assert "<strong>Dee</strong>: Spaces: They line up</li>" in shown
 
 
-async def test_who_failed_once_and_then_answered_is_not_missing() -> None:
+async def test_an_agent_that_failed_once_and_then_answered_is_not_missing() -> None:
     agents = scripted_agents(
         {"ada": "Tea", "eve": [ValueError("gone"), "Tea", "Tea"], "zoe": ["Tea", "Tea", ValueError("left")]}
     )
@@ -175,7 +175,7 @@ async def test_missing_agents_are_named_in_the_order_of_the_table() -> None:
     assert "missing: Zoe, Bo, Uwe, Cy, Kim, Di" in " ".join(result.to_text().split())
 
 
-async def test_what_was_not_compared_is_a_note_under_the_figure() -> None:
+async def test_uncompared_answers_are_a_note_under_the_figure() -> None:
     async with rt.Roundtable(scripted_agents({"a": "Tea", "b": "Tea", "c": "A cup"}), storage="memory://") as table:
         result = await table.debate("What shall we drink?", rounds=1)
     shown = result.to_html()
@@ -183,7 +183,7 @@ async def test_what_was_not_compared_is_a_note_under_the_figure() -> None:
     assert '<dd class="note">1 answer not compared; independent answers</dd>' in shown
 
 
-async def test_oxford_names_who_argued_what_and_who_changed_their_vote() -> None:
+async def test_oxford_names_the_side_of_each_agent_and_every_changed_vote() -> None:
     speech = {"position": "We should.", "confidence": 0.7}
     votes = {"ada": ("FOR", "FOR"), "bo": ("AGAINST", "FOR"), "cy": ("FOR", "FOR"), "di": ("AGAINST", "AGAINST")}
     says = {name: [{"choice": before}, *[speech] * 3, {"choice": after}] for name, (before, after) in votes.items()}
@@ -205,14 +205,14 @@ async def test_a_tie_in_oxford_shows_the_votes_and_not_the_speeches() -> None:
     assert "nobody changed their vote" in result.to_html()
 
 
-async def test_the_teams_are_named_where_sides_were_assigned() -> None:
+async def test_the_teams_are_named_if_sides_were_assigned() -> None:
     says = {name: ["The plan lacks a way back."] * 2 for name in ("ada", "bo", "cy", "di")}
     async with rt.Roundtable(scripted_agents(says), storage="memory://") as table:
         result = await table.debate("Is the plan safe?", mode="red-team-blue-team", rounds=2)
     assert "as assigned, Ada and Cy argued as red, Bo and Di argued as blue" in result.to_html()
 
 
-async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> None:
+async def test_agreement_is_always_shown_as_a_share_from_0_to_1() -> None:
     says = {"ada": "Tea", "bo": "Tea", "cy": "Milk"}
     table = rt.Roundtable(scripted_agents(says), storage="memory://")
     exits = rt.ConsensusReached("1/3")
@@ -245,7 +245,9 @@ async def test_agreement_is_a_share_from_0_to_1_wherever_people_read_it() -> Non
         ),
     ],
 )
-async def test_a_form_that_cannot_start_a_debate_says_why_in_its_own_words(fields: dict[str, str], words: str) -> None:
+async def test_a_form_that_cannot_start_a_debate_says_why_in_the_words_of_the_form(
+    fields: dict[str, str], words: str
+) -> None:
     async with visiting() as ann:
         await ann.log_in()
         await ann.get("/start")
@@ -276,7 +278,7 @@ async def test_a_decision_is_marked_as_interim_until_the_debate_has_ended() -> N
         assert ("Interim" in summary) == is_interim
 
 
-async def test_counts_of_one_are_in_the_singular_on_the_page_of_figures() -> None:
+async def test_the_page_of_figures_writes_a_count_of_one_in_the_singular() -> None:
     async with visiting("admin", table=served_table(agents=scripted_agents({"ada": "Tea"}))) as root:
         await root.log_in()
         await root.get("/start")
@@ -299,14 +301,14 @@ async def test_the_mean_confidence_is_the_same_figure_everywhere() -> None:
     assert len(figures) == 1
 
 
-async def test_a_report_says_once_how_it_came_about() -> None:
+async def test_a_report_explains_its_answer_only_once() -> None:
     async with rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
         result = await table.debate("Tea or coffee?", rounds=1)
     for shown in (result.to_markdown(), result.to_text(), result._repr_html_()):
         assert shown.count("How it came about") == 1
 
 
-async def test_what_is_not_measured_is_called_so_in_the_table_of_moves_too() -> None:
+async def test_the_table_of_moves_also_says_what_is_not_measured() -> None:
     async with rt.Roundtable(scripted_agents({"ada": "Tea", "bo": "A cup"}), storage="memory://") as table:
         shown = (await table.debate("What shall we drink?", rounds=2)).to_html()
     row = shown.partition('scope="row">Agreement</th>')[2].partition("</tr>")[0]

@@ -118,7 +118,7 @@ async def test_an_exporter_that_fails_is_named_and_leaves_no_file(
     assert [*Path.iterdir(tmp_path)] == []
 
 
-async def test_a_format_that_nobody_writes_is_refused_with_those_there_are(table: Roundtable) -> None:
+async def test_an_unknown_format_is_refused_with_the_known_ones(table: Roundtable) -> None:
     session = (await table.debate("Tea?", rounds=1)).session.id
     with pytest.raises(ConfigurationError, match="unknown export format 'pdf'") as caught:
         await table.export(session, "pdf")
@@ -179,7 +179,7 @@ async def test_a_file_name_chooses_the_format_of_a_plugin(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("endings", [".gz", ("gz",), (".GZ",), (1,), ("",)])
-def test_endings_of_files_that_are_none_are_refused(endings: Any) -> None:
+def test_invalid_file_endings_are_refused(endings: Any) -> None:
     with pytest.raises(ConfigurationError, match="file_endings of 'packed' must be endings of file names"):
         load_plugins(Plugins.of(Broker(exporters={"packed": ResultExporter(packed, None, endings)})))
 
@@ -196,7 +196,7 @@ def test_endings_of_files_that_are_none_are_refused(endings: Any) -> None:
         pytest.param(Persona(name="Nurse", description="Mine."), "Mine.", id="the caller's own"),
     ],
 )
-async def test_a_persona_is_asked_for_by_name_where_an_agent_is_seated(named: Any, described: str) -> None:
+async def test_a_persona_is_chosen_by_name_for_an_agent(named: Any, described: str) -> None:
     nurse = Persona(name="Nurse", description="You think of the patient.")
     model = ScriptedModel({"*": {"position": "Tea"}}, provider="acme")
     broker = Broker(personas={"nurse": nurse}, providers={"acme": lambda *_: model})
@@ -212,7 +212,7 @@ async def test_a_persona_is_asked_for_by_name_where_an_agent_is_seated(named: An
 # ------------------------------------------------------------------ search providers
 
 
-async def test_a_search_provider_is_asked_for_by_name_behind_the_tool_that_searches() -> None:
+async def test_a_search_provider_is_chosen_by_name_after_the_search_tool() -> None:
     given: list[str] = []
 
     def make_search(rest: str, settings: object) -> StaticSearch:
@@ -228,7 +228,7 @@ async def test_a_search_provider_is_asked_for_by_name_behind_the_tool_that_searc
     assert given == ["north", ""]
 
 
-def test_a_search_provider_that_nobody_knows_is_refused_with_those_there_are() -> None:
+def test_an_unknown_search_provider_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match=r"unknown search provider 'acne'.*brave, tavily, searxng, static"):
         _ = Roundtable(scripted_agents(SAYS), storage="memory://", tools=["search_web:acne"])._wiring
 
@@ -251,7 +251,7 @@ class Night(Exit):
         raise SystemExit(3)
 
 
-async def test_a_mode_a_rule_or_an_exit_that_ends_programs_ends_none() -> None:
+async def test_a_mode_rule_or_exit_that_raises_an_exit_of_the_program_does_not_end_it() -> None:
     def ends(*_: object) -> Any:
         raise SystemExit(3)
 
@@ -291,7 +291,7 @@ def ends() -> Callable[..., Any]:
         pytest.param(lambda *_: None, "is NoneType, which has no `", id="makes nothing"),
     ],
 )
-async def test_a_factory_that_fails_says_whose_it_is(kind: str, factory: Callable[..., Any], said: str) -> None:
+async def test_an_error_of_a_factory_names_its_plugin(kind: str, factory: Callable[..., Any], said: str) -> None:
     called, asking = ASKS[kind]
     options = {"agents": scripted_agents(SAYS), **asking, "plugins": [Broker(**{kind: {"acme": factory}})]}
     table = Roundtable(**options)
@@ -301,7 +301,7 @@ async def test_a_factory_that_fails_says_whose_it_is(kind: str, factory: Callabl
     await table.aclose()
 
 
-async def test_what_a_plugin_lacks_it_says_itself() -> None:
+async def test_a_configuration_error_of_a_plugin_is_raised_unchanged() -> None:
     def make(*_: object) -> Any:
         raise ConfigurationError("it needs ACME_TOKEN")
 
@@ -313,7 +313,7 @@ async def test_what_a_plugin_lacks_it_says_itself() -> None:
     await table.aclose()
 
 
-async def test_the_formats_that_ship_are_exporters_like_any_other(table: Roundtable) -> None:
+async def test_the_built_in_formats_are_exporters_like_any_other(table: Roundtable) -> None:
     result = await table.debate("Tea?", rounds=1)
     exporters = {one.name: one.thing for one in load_plugins(Plugins.none()).catalog.exporters}
     written = {name: "".join(write(result)) for name, write in exporters.items() if callable(write)}  # type: ignore[arg-type]  # all of them give pieces

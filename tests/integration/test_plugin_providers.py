@@ -193,7 +193,7 @@ async def test_a_stated_price_wins_over_a_declared_one(site: Site) -> None:
     assert result.usage.cost_usd == 1
 
 
-async def test_its_own_search_is_used_and_priced(site: Site) -> None:
+async def test_the_own_search_of_a_plugin_provider_is_used_and_priced(site: Site) -> None:
     site.install("roundtable-norrsken", NORRSKEN)
     with VendorServer("openai", lambda _seen: said("Tea")) as server:
         async with Roundtable(["norrsken"], settings=norrsken(server), storage="memory://") as table:
@@ -207,7 +207,7 @@ async def test_its_own_search_is_used_and_priced(site: Site) -> None:
     assert searching.cost_usd - silent.cost_usd > 0.02
 
 
-def test_doctor_agents_and_debates_of_the_command_know_it(site: Site, tmp_path: Path) -> None:
+def test_doctor_agents_and_debates_of_the_command_line_know_a_plugin_provider(site: Site, tmp_path: Path) -> None:
     site.install("roundtable-norrsken", NORRSKEN)
     with VendorServer("openai", lambda _seen: said("Tea")) as server:
         environment = {
@@ -233,7 +233,7 @@ def test_doctor_agents_and_debates_of_the_command_know_it(site: Site, tmp_path: 
         assert usage["costUsd"] == pytest.approx((usage["inputTokens"] + usage["outputTokens"]) / 1_000_000)
 
 
-async def test_a_provider_without_http_declares_the_same() -> None:
+async def test_a_provider_without_http_can_declare_the_same_facts() -> None:
     settings = Settings.from_env({"QUIET_KEY": "q"})
     async with Roundtable(settings=settings, plugins=[QuietPlugin()], storage="memory://") as table:
         assert table.providers()[0].provider == "quiet"
@@ -290,7 +290,9 @@ def roundtable_register_providers(registrar):
 """
 
 
-def test_a_stand_in_of_a_plugin_is_offered_cautioned_about_and_downloaded(site: Site, tmp_path: Path) -> None:
+def test_a_local_fallback_model_of_a_plugin_is_offered_with_a_warning_and_downloaded(
+    site: Site, tmp_path: Path
+) -> None:
     site.install("roundtable-lodge", LODGE)
     table = Roundtable(plugins=Plugins.of("roundtable-lodge"), settings=Settings.from_env({}), storage="memory://")
     assert ("lodge", "the model of the lodge") in [(offer.provider, offer.because) for offer in table.providers()]
@@ -336,7 +338,7 @@ class Clerk(Quiet):
     provider = "desk"
 
 
-async def test_a_person_of_a_plugin_is_not_replaced_and_judges_nothing() -> None:
+async def test_a_human_provider_of_a_plugin_is_not_replaced_and_judges_nothing() -> None:
     storage = MemoryStorage()
     clerks = [Clerk("ada"), Clerk("bo")]
     async with Roundtable(clerks, plugins=[PersonPlugin()], storage=storage, analyzer="ai") as table:
@@ -373,14 +375,14 @@ async def test_a_table_without_any_model_names_the_key_of_a_plugin(monkeypatch: 
     assert "or QUIET_KEY" in str(caught.value.hint)
 
 
-def test_models_of_other_origin_do_not_load_a_plugin(site: Site) -> None:
+def test_models_of_other_providers_do_not_load_a_plugin(site: Site) -> None:
     site.install("roundtable-norrsken", "raise RuntimeError('imported')")
     loaded = load_plugins(None, Settings.from_env({}))
     assert loaded.catalog.provider_info("norrsken") == ProviderInfo(name="norrsken")
     assert loaded.reports()[0].stage == "idle"
 
 
-def test_an_attribute_of_another_type_declares_nothing() -> None:
+def test_an_attribute_of_a_wrong_type_declares_nothing() -> None:
     class Odd:
         info = "fast and cheap"
 
@@ -392,7 +394,7 @@ def test_an_attribute_of_another_type_declares_nothing() -> None:
     assert catalog.provider_info("odd") == ProviderInfo(name="odd")
 
 
-def test_a_named_endpoint_has_the_prices_of_its_kind_and_is_nobodys_default() -> None:
+def test_a_named_endpoint_has_the_prices_of_its_kind_and_is_never_a_default() -> None:
     spec = ProviderSpec(
         name="norrsken", dialect=OpenAIResponses("norrsken"), base_url="https://norrsken.example/v1",
         key_env=("NORRSKEN_API_KEY",), prices={"*": ModelPrice(input=1, output=1)},
@@ -443,7 +445,7 @@ def plugin_of(name: str, info: ProviderInfo) -> object:
 
 
 @pytest.mark.parametrize("name", ["anthropic", "Acme"])
-async def test_the_registered_name_counts_not_the_declared_one(name: str) -> None:
+async def test_the_registered_name_counts_and_not_the_declared_one(name: str) -> None:
     info = ProviderInfo(name=name, key_env=("ACME_API_KEY",), default_model="hush", billing="free")
     settings = Settings.from_env({"ACME_API_KEY": "a", "ANTHROPIC_API_KEY": "b"})
     async with Roundtable(settings=settings, plugins=[plugin_of("acme", info)], storage="memory://") as table:

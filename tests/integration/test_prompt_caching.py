@@ -80,14 +80,14 @@ async def test_each_prompt_of_a_turn_with_tools_ends_with_a_mark_of_the_cache() 
     assert usage.cost_usd == pytest.approx((200 * 3 + 20 * 15 + 2000 * 3.75 + 2000 * 0.3) / 1e6)
 
 
-async def test_nothing_is_cached_unless_asked_for() -> None:
+async def test_nothing_is_cached_unless_requested() -> None:
     with LoopbackServer(answer) as server:
         result = await debate(server)
     assert [marked(seen.json) for seen in server.seen] == [[], []]
     assert result.usage.saved_usd is None
 
 
-async def test_a_prompt_that_no_further_call_begins_with_is_not_cached() -> None:
+async def test_a_prompt_that_no_later_call_starts_with_is_not_cached() -> None:
     with LoopbackServer(lambda _: http_reply(json.dumps({"type": "message", "content": [ANSWER]}).encode())) as server:
         await debate(server, tools=False, cache_prompts=True)
     assert [marked(seen.json) for seen in server.seen] == [[]]
@@ -117,7 +117,7 @@ async def test_a_prompt_cached_for_an_hour_is_counted_apart() -> None:
     assert result.usage.saved_usd == pytest.approx(-(500 * 0.75 + 1500 * 3) / 1e6)
 
 
-def test_whether_to_cache_is_true_or_false() -> None:
+def test_the_option_to_cache_prompts_must_be_true_or_false() -> None:
     wrong: Any = "auto"
     with pytest.raises(ConfigurationError, match="cache_prompts of providers\\['anthropic'\\] must be True or False"):
         rt.Roundtable([MODEL], providers={"anthropic": rt.ProviderConfig(cache_prompts=wrong)}).estimate("Tea?")

@@ -172,7 +172,7 @@ def served(calls: int) -> list[str]:
 
 
 @pytest.mark.parametrize("provider", sorted(SHAPES))
-def test_a_debate_through_each_provider(provider: str) -> None:
+def test_a_debate_runs_through_each_provider(provider: str) -> None:
     with answering(provider) as server:
         config = rt.ProviderConfig(base_url=server.origin + PATHS.get(provider, ""), api_key=KEY)
         agents = [f"{provider}:x", f"{provider}:y"]
@@ -194,7 +194,7 @@ def test_a_debate_through_each_provider(provider: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", sorted(SHAPES))
-def test_the_command_shows_what_was_served(provider: str, tmp_path: Path) -> None:
+def test_the_command_shows_the_debate_that_was_run(provider: str, tmp_path: Path) -> None:
     with answering(provider) as server:
         command = [sys.executable, "-m", "roundtable", "debate", "Tea or coffee?"]
         command += ["--agents", f"{provider}:x,{provider}:y", "--rounds", "2", "--json", "--analyzer", "basic"]

@@ -190,14 +190,14 @@ async def check(server, reply, kind, retryable, call, caplog):
 
 
 @pytest.mark.parametrize(("reply", "kind", "retryable"), BOTH.values(), ids=BOTH)
-async def test_a_plain_call_fails_typed_after_one_request(server, reply, kind, retryable, caplog):
+async def test_a_plain_call_fails_with_its_typed_error_after_one_request(server, reply, kind, retryable, caplog):
     async with model_of(server, timeout_s=limit_of(reply)) as model:
         await check(server, reply, kind, retryable, lambda: model.complete(ASK), caplog)
         assert (await model.complete(ASK)).text == "ok"
 
 
 @pytest.mark.parametrize(("reply", "kind", "retryable"), (BOTH | STREAMS).values(), ids=BOTH | STREAMS)
-async def test_a_streamed_call_fails_typed_after_one_request(server, reply, kind, retryable, caplog):
+async def test_a_streamed_call_fails_with_its_typed_error_after_one_request(server, reply, kind, retryable, caplog):
     async with model_of(server, timeout_s=limit_of(reply)) as model:
         await check(server, reply, kind, retryable, lambda: collect(model), caplog)
         assert (await collect(model))[-1].text == "ok"
@@ -253,7 +253,7 @@ async def test_a_stream_reads_the_same_however_it_is_written(server, events):
     assert response.usage == Usage(input_tokens=11, output_tokens=7, calls=1)
 
 
-async def test_a_stream_may_be_labelled_wrongly_or_be_a_document(server):
+async def test_a_stream_may_have_a_wrong_content_type_or_be_a_document(server):
     async with model_of(server) as model:
         server.queue(sse_reply(EVENTS, headers={"content-type": "text/plain"}), http_reply(content("whole")))
         assert (await collect(model))[-1].text == WORDS
@@ -274,7 +274,7 @@ class Awaited(list):
         yield from parts[-2:]
 
 
-async def test_a_slow_stream_is_given_as_it_comes(server):
+async def test_a_slow_stream_is_passed_on_as_it_arrives(server):
     read = threading.Event()
     reply = sse_reply(EVENTS)
     async with model_of(server, timeout_s=20) as model:
@@ -284,7 +284,7 @@ async def test_a_slow_stream_is_given_as_it_comes(server):
             assert isinstance(piece, ChatDelta | ChatResponse)
 
 
-async def test_leaving_a_stream_hangs_up_at_once(server):
+async def test_leaving_a_stream_closes_the_connection_at_once(server):
     async with model_of(server) as model:
         server.queue(sse_reply(chat_chunks("x" * 500, pieces=500), pause_s=0.02))
         stream = Gateway(timeout_s=30).guard(model).stream(ASK)
@@ -357,7 +357,7 @@ async def test_keys_travel_in_the_header_the_provider_wants(server, auth):
 
 
 class TestFirstListed:
-    async def test_a_server_named_by_its_host_alone_is_asked_for_its_models_once(self, server):
+    async def test_a_server_given_only_by_its_host_is_asked_for_its_models_once(self, server):
         model = chat_model("compatible", settings=Settings(ollama_host=server.origin))
         assert model.model == FIRST_LISTED
         await model.complete(ASK)
@@ -412,7 +412,7 @@ def test_a_model_is_used_from_one_event_loop_after_the_other(server):
         anyio.run(talk, backend=backend)
 
 
-def test_replies_of_the_loopback_server():
+def test_the_loopback_server_gives_its_replies():
     assert chat_reply({"a": 1}).parts[1] == chat_reply('{"a": 1}').parts[1]
     assert len(chat_reply("x", stream=True).parts) > 3
 
@@ -427,7 +427,7 @@ class Stumbling(OpenAIChat):
         raise ValueError(KEY)
 
 
-async def test_a_dialect_that_stumbles_over_an_answer_has_met_one_that_does_not_fit():
+async def test_an_error_of_a_dialect_on_an_answer_is_an_unexpected_format():
     spec = replace(BUILTIN_SPECS["openai-chat"], name="acme", dialect=Stumbling("acme"))
     with LoopbackServer(lambda seen: KEY) as server:
         model = chat_model("acme", specs={"acme": spec}, base_url=server.url, api_key=KEY)

@@ -60,7 +60,7 @@ async def hold_elsewhere(storage: MemoryStorage, name: str, ttl_s: float) -> Non
     await storage.append(name, 0, lease.token, [start])
 
 
-async def test_what_was_left_is_continued_and_what_somebody_ended_is_not() -> None:
+async def test_interrupted_sessions_are_continued_and_ended_ones_are_not() -> None:
     storage = MemoryStorage()
     counted = Counted(storage, delay_s=0.02)
     table = counted.table
@@ -94,7 +94,7 @@ async def test_cancelled_sessions_can_be_left_out() -> None:
     assert await counted.table.recover(cancelled=False) == ()
 
 
-async def test_a_session_that_is_held_round_by_round_waits_for_its_holder() -> None:
+async def test_a_session_that_is_run_round_by_round_waits_for_its_owner() -> None:
     counted = Counted(MemoryStorage())
     async with counted.table as table:
         await (await table.start("Stepped?", rounds=3, step=True)).result()
@@ -106,7 +106,7 @@ async def test_a_session_that_is_held_round_by_round_waits_for_its_holder() -> N
 @pytest.mark.parametrize(
     ("step", "outcome"), [(True, "waiting"), (False, "completed"), (None, "waiting")], ids=["steps", "whole", "unknown"]
 )
-async def test_a_session_between_two_rounds_is_continued_unless_it_is_or_may_be_held_round_by_round(
+async def test_a_session_between_two_rounds_is_continued_unless_it_may_be_run_round_by_round(
     step: bool | None, outcome: str
 ) -> None:
     """Logs of earlier versions do not say how their rounds are held."""
@@ -126,7 +126,7 @@ async def test_a_session_between_two_rounds_is_continued_unless_it_is_or_may_be_
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-async def test_how_a_round_is_held_is_stored_with_it(*, resumed: bool) -> None:
+async def test_the_way_a_round_is_run_is_stored_with_it(*, resumed: bool) -> None:
     storage = MemoryStorage()
     async with Counted(storage).table as table:
         session = await (await table.start("Stepped?", rounds=3, step=resumed)).result()
@@ -142,7 +142,7 @@ async def test_how_a_round_is_held_is_stored_with_it(*, resumed: bool) -> None:
 
 
 @pytest.mark.parametrize(("action", "status"), [("stop", "completed"), ("pause", "paused")])
-async def test_what_was_asked_for_after_a_process_had_ended_is_carried_out(action: str, status: str) -> None:
+async def test_requests_made_after_a_process_ended_are_carried_out(action: str, status: str) -> None:
     storage = MemoryStorage()
     counted = Counted(storage)
     async with counted.table as table:
@@ -157,7 +157,7 @@ async def test_what_was_asked_for_after_a_process_had_ended_is_carried_out(actio
         assert not counted.calls
 
 
-async def test_two_processes_that_recover_at_once_ask_nothing_twice(tmp_path: Path) -> None:
+async def test_two_processes_that_recover_at_once_repeat_no_call(tmp_path: Path) -> None:
     first = Counted(SQLiteStorage(tmp_path / "debates.db"), delay_s=0.02)
     sessions = [await leave(first.table, f"Question {number}?", rounds=2) for number in range(3)]
     second = Counted(SQLiteStorage(tmp_path / "debates.db"), delay_s=0.02)
@@ -253,14 +253,14 @@ async def test_no_more_sessions_run_at_once_after_the_wait_for_leases(monkeypatc
     assert model.most == 1
 
 
-async def test_a_session_that_another_process_has_just_created_is_its_own() -> None:
+async def test_a_session_that_another_process_has_just_created_is_left_to_it() -> None:
     storage = MemoryStorage()
     await storage.create(record("new", created_at=utc_now()))
     assert await Counted(storage).table.recover() == ()
 
 
 @pytest.mark.parametrize("concurrency", [0, 1001, True, "8"])
-async def test_arguments_are_checked(concurrency: object) -> None:
+async def test_wrong_arguments_are_refused(concurrency: object) -> None:
     with pytest.raises(ConfigurationError, match="concurrency"):
         await Counted(MemoryStorage()).table.recover(concurrency=concurrency)  # type: ignore[arg-type]
 

@@ -37,9 +37,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
-def test_a_page_fits_the_screen_and_everybody_can_read_it(
-    browser: Browser, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_a_page_fits_the_screen_and_is_accessible(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
     page = opened(
         browser,
         written(tmp_path, debate().to_html()),
@@ -54,9 +52,7 @@ def test_a_page_fits_the_screen_and_everybody_can_read_it(
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
-def test_claims_fit_the_screen_and_everybody_can_read_them(
-    browser: Browser, tmp_path: Path, width: int, scheme: Any
-) -> None:
+def test_claims_fit_the_screen_and_are_accessible(browser: Browser, tmp_path: Path, width: int, scheme: Any) -> None:
     page = opened(
         browser,
         written(tmp_path, with_claims().to_html()),
@@ -88,7 +84,7 @@ def with_claims() -> DebateResult:
 
 
 @pytest.mark.parametrize("address", ADDRESSES, ids=ascii)
-def test_nothing_acts_whatever_agents_wrote(browser: Browser, tmp_path: Path, address: str) -> None:
+def test_text_of_agents_never_becomes_active_in_a_report(browser: Browser, tmp_path: Path, address: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()
     asked: list[str] = []

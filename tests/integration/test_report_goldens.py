@@ -89,7 +89,7 @@ def shown(result: DebateResult) -> str:
 
 
 @pytest.mark.parametrize("name", DEBATES)
-async def test_reports_are_as_they_were(name: str) -> None:
+async def test_reports_equal_their_stored_versions(name: str) -> None:
     assert shown(await held(name)) == (FOLDER / f"{name}.txt").read_text("utf-8")
 
 

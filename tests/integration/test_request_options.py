@@ -127,7 +127,7 @@ def test_a_fork_has_no_defaults_of_a_new_debate(body: type) -> None:
     assert [name for name in OPTIONS if "default" in properties[camel(name)]] == []
 
 
-def test_a_request_knows_which_options_were_given() -> None:
+def test_a_request_records_which_options_were_given() -> None:
     request = DebateRequest(topic=TOPIC, rounds=3, options=None)
     assert request.given_options() == {"rounds": 3, "options": None}
     assert ForkRequest(at_round=0).given_options() == {}
@@ -145,14 +145,14 @@ def test_the_command_takes_every_option(name: str) -> None:
     assert [option for option in OPTIONS if named.get(option, option) not in taken] == []
 
 
-def test_every_option_is_tried() -> None:
+def test_every_option_has_a_test_value() -> None:
     assert sorted(GIVEN) == sorted(OPTIONS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # uvicorn knows no other
 @pytest.mark.parametrize("name", some_every_day(OPTIONS, 4))
-async def test_an_option_is_stored_alike_from_every_front(name: str) -> None:
+async def test_an_option_is_stored_in_the_same_way_from_every_front(name: str) -> None:
     value, written = GIVEN[name]
     here = await _configured_here(name, value)
     assert await _configured_over_http(name, written) == here

@@ -159,7 +159,7 @@ def by_options(replies: Iterable[Reply]) -> dict[tuple[str, ...], list[Reply]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_what_this_version_stores_is_read_in_the_same_way_again() -> None:
+async def test_answers_stored_by_this_version_are_read_in_the_same_way_again() -> None:
     for options, replies in by_options(made_up_replies()).items():
         for start in range(0, len(replies), AT_ONCE):
             group = replies[start : start + AT_ONCE]
@@ -172,7 +172,7 @@ async def test_what_this_version_stores_is_read_in_the_same_way_again() -> None:
                     assert facts(read) == facts(held)
 
 
-async def test_a_choice_that_was_none_of_the_options_is_not_replaced() -> None:
+async def test_a_choice_outside_the_options_is_not_replaced() -> None:
     replies = {"ada": said("Porto is cheaper.", choice="B) Porto"), "bo": said("B", choice="A) Lisbon")}
     async with rt.Roundtable(agents_of(replies), storage="memory://") as table:
         told = await table.debate("Which city?", rounds=1, options=CITIES)
@@ -186,7 +186,7 @@ async def test_a_choice_that_was_none_of_the_options_is_not_replaced() -> None:
         assert (positions(again)["bo"].choice, positions(again)["bo"].reading) == (None, None)
 
 
-async def test_answers_to_closed_questions_and_references_keep_what_was_stored() -> None:
+async def test_answers_to_closed_questions_and_references_keep_their_stored_readings() -> None:
     replies = {
         "ada": [said("Porto is cheaper.", choice="B) Porto"), "No change."],
         "bo": [[said("Both are fine.", choice="Both"), "A"], said("Lisbon", choice="A")],
@@ -205,7 +205,7 @@ async def test_answers_to_closed_questions_and_references_keep_what_was_stored()
             assert list(map(facts, read.responses)) == list(map(facts, held.responses))
 
 
-async def test_what_points_to_somebody_else_now_does_not_keep_the_stored_source() -> None:
+async def test_an_answer_that_now_points_to_another_agent_does_not_keep_the_stored_source() -> None:
     replies = {"ada": [said("Porto", bottom_line="Porto"), "No change."], "bo": [said("Faro"), said("Faro")]}
     async with rt.Roundtable(agents_of(replies), storage="memory://", analyzer="declared") as table:
         told = await table.debate("Where?", rounds=2)
@@ -296,7 +296,7 @@ async def test_the_decision_of_judges_stays() -> None:
         assert (again.answer, again.decision) == (told.answer, told.decision)
 
 
-async def test_answers_that_point_back_stay_unread_if_nobody_stored_what_was_shown() -> None:
+async def test_answers_that_point_back_stay_unread_if_the_shown_answers_were_not_stored() -> None:
     replies = {"ada": [said("Porto", bottom_line="Porto"), said("Porto.")], "bo": [said("Porto"), said("Porto")]}
     async with rt.Roundtable(agents_of(replies), storage="memory://", analyzer="declared") as table:
         told = await table.debate("Where?", rounds=2)

@@ -38,7 +38,7 @@ def agents(bo: str = "Tea", times: int = 40):
     return scripted_agents({"ada": ["Tea"] * times, "bo": ["Milk"] + [bo] * times, "cy": ["Milk"] * times})
 
 
-async def test_the_last_round_is_held_again_from_a_fork() -> None:
+async def test_the_last_round_is_repeated_in_a_fork() -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
         audit = await table.rerun(first.session_id, times=3)
@@ -54,7 +54,7 @@ async def test_the_last_round_is_held_again_from_a_fork() -> None:
         assert await table.session(first.session_id) == first
 
 
-async def test_the_same_call_again_asks_nobody_and_a_larger_one_only_for_what_is_missing() -> None:
+async def test_repeating_a_rerun_makes_no_call_and_a_larger_one_only_the_missing_calls() -> None:
     # Each agent has just as many answers as are needed: two for the debate, one for each repetition.
     says = {"ada": ["Tea"] * 6, "bo": ["Milk"] + ["Tea"] * 5, "cy": ["Milk"] * 6}
     async with Roundtable(scripted_agents(says), storage="memory://") as table:
@@ -68,7 +68,7 @@ async def test_the_same_call_again_asks_nobody_and_a_larger_one_only_for_what_is
             await table.rerun(first.session_id, times=5)
 
 
-async def test_labels_alone_keep_the_order() -> None:
+async def test_options_with_labels_keep_their_order() -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=1, options=OPTIONS)
         audit = await table.rerun(first.session_id, times=2, change="labels")
@@ -77,7 +77,7 @@ async def test_labels_alone_keep_the_order() -> None:
     assert len({first.config.seed, *(one.config.seed for one in again)}) == 3
 
 
-async def test_an_agent_is_left_out_and_what_it_said_before_stays() -> None:
+async def test_a_rerun_without_an_agent_keeps_its_earlier_answers() -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
         audit = await table.rerun(first.session_id, times=2, without="bo")
@@ -90,7 +90,7 @@ async def test_an_agent_is_left_out_and_what_it_said_before_stays() -> None:
     assert "Changed: no answer" in str(audit)
 
 
-async def test_wordings_that_nobody_compared_widen_the_interval() -> None:
+async def test_uncompared_wordings_widen_the_interval() -> None:
     says = {"ada": ["Lisbon", "lisbon.", "The capital", "Porto"], "bo": ["Lisbon", "Lisbon", "The capital", "Porto"]}
     async with Roundtable(scripted_agents(says), storage="memory://") as table:
         first = await table.debate("Where shall we meet?", rounds=1)
@@ -162,7 +162,7 @@ class SlowToCreate(MemoryStorage):
             await self.may_answer.wait()
 
 
-async def test_a_process_that_finds_a_session_being_made_does_not_take_it_away() -> None:
+async def test_a_session_that_another_process_creates_is_not_taken_over() -> None:
     storage = SlowToCreate()
     audits: list[RerunAudit] = []
     async with Roundtable(agents(), storage=storage) as table, Roundtable(agents(), storage=storage) as other:
@@ -245,7 +245,7 @@ EARLY = MinRounds(2) & ConsensusReached(0.9)
     ],
     ids=["ended early", "ended early by a vote", "interrupted before the vote", "interrupted", "planned end"],
 )
-async def test_the_repeated_round_asks_for_what_the_original_asked_for(options: dict[str, Any], planned: str) -> None:
+async def test_the_repeated_round_asks_for_the_same_as_the_original(options: dict[str, Any], planned: str) -> None:
     reading = Reading()
     async with reading.table as table:
         first = await table.debate("Tea or milk?", options=OPTIONS, **options)
@@ -274,7 +274,7 @@ async def test_the_repeated_round_has_the_focus_question_that_it_had() -> None:
     assert asked == [(False, "1")] * 2 + [(True, "2")] * 4
 
 
-async def test_rounds_that_were_added_later_are_not_told() -> None:
+async def test_the_repeated_round_does_not_mention_rounds_that_were_added_later() -> None:
     reading = Reading()
     async with reading.table as table:
         first = await table.debate("Tea or milk?", rounds=2, options=OPTIONS)
@@ -285,7 +285,7 @@ async def test_rounds_that_were_added_later_are_not_told() -> None:
     assert {of for _, _, of in reading.read} == {"Round 2 of 2"}
 
 
-async def test_a_repetition_whose_process_ended_before_it_stopped_asks_nobody_again() -> None:
+async def test_a_repetition_whose_process_ended_after_its_answers_repeats_no_call() -> None:
     reading = Reading()
     async with reading.table as table:
         first = await table.debate("Tea or milk?", rounds=4, options=OPTIONS, budget=Budget(max_calls=6))
@@ -314,7 +314,7 @@ async def test_repetitions_of_earlier_versions_are_found_again() -> None:
     assert audit.outcomes[0].session_id == hashlib.sha256(b'["origin",2,"seats",null,0]').hexdigest()[:32]
 
 
-async def test_the_worst_case_is_that_of_the_last_round_alone() -> None:
+async def test_the_worst_case_covers_only_the_last_round() -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=3, options=OPTIONS)
         whole = table.estimate("Tea or milk?", rounds=3, options=OPTIONS)
@@ -337,7 +337,7 @@ async def test_the_worst_case_is_that_of_the_last_round_alone() -> None:
         ({"without": "zoe"}, "has no agent 'zoe'"),
     ],
 )
-async def test_what_cannot_be_is_refused_before_anybody_is_asked(options: dict[str, object], message: str) -> None:
+async def test_wrong_options_are_refused_before_any_agent_is_asked(options: dict[str, object], message: str) -> None:
     async with Roundtable(agents(), storage="memory://") as table:
         first = await table.debate("Tea or milk?", rounds=1, options=OPTIONS)
         with pytest.raises(ConfigurationError, match=message):
@@ -345,7 +345,7 @@ async def test_what_cannot_be_is_refused_before_anybody_is_asked(options: dict[s
         assert len(await table.sessions()) == 1
 
 
-async def test_what_has_no_round_to_repeat_is_refused() -> None:
+async def test_a_session_without_a_round_to_repeat_is_refused() -> None:
     says = {"initiator": {"goal": "G", "strategy": "S", "successCriteria": []}, "scout": "Paris.", "summarizer": "P."}
     async with Roundtable([ScriptedModel(says)], storage="memory://") as table:
         with pytest.raises(SessionNotFound):
@@ -363,7 +363,7 @@ async def test_a_mode_that_needs_the_agent_says_so() -> None:
             await table.rerun(first.session_id, without="bo")
 
 
-def test_it_works_without_an_event_loop_and_as_json() -> None:
+def test_a_rerun_works_without_an_event_loop_and_as_json() -> None:
     with SyncRoundtable(agents(), storage="memory://") as table:
         first = table.debate("Tea or milk?", rounds=1, options=OPTIONS)
         audit = table.rerun(first.session_id, times=2)

@@ -139,7 +139,7 @@ async def test_a_cancelled_debate_keeps_every_answer_it_was_given() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lost_answer", [False, True], ids=["refused", "stored but not told"])
-async def test_a_storage_that_fails_at_any_write_loses_nothing_acknowledged(lost_answer: bool) -> None:
+async def test_a_storage_that_fails_at_any_write_loses_no_acknowledged_event(lost_answer: bool) -> None:
     straight = await Straight.run()
     for writes in range(100):
         inner, model = MemoryStorage(), CountingModel(by_round)
@@ -161,7 +161,7 @@ async def test_a_storage_that_fails_at_any_write_loses_nothing_acknowledged(lost
     assert writes > 6
 
 
-async def test_a_failing_storage_leaves_the_session_in_error_where_that_can_be_written() -> None:
+async def test_a_failing_storage_leaves_the_session_in_error_if_that_can_be_written() -> None:
     class Once(FailingStorage):
         async def append(
             self,
@@ -191,7 +191,7 @@ async def test_a_failing_storage_leaves_the_session_in_error_where_that_can_be_w
     assert (await table.resume(found.id)).status == "completed"
 
 
-async def test_a_storage_that_does_not_answer_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_storage_that_does_not_answer_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     class Hanging(FailingStorage):
         hangs = False
 
@@ -225,7 +225,7 @@ async def test_a_storage_that_does_not_answer_is_given_up_on(monkeypatch: pytest
     assert (await engine.run(session.id)).progress.status == "completed"
 
 
-async def test_a_session_whose_process_died_before_it_could_say_that_quorum_was_lost_asks_again() -> None:
+async def test_a_session_whose_process_died_before_it_stored_a_lost_quorum_asks_again() -> None:
     """All failures were stored, the error was not: no consensus of nobody may follow."""
     inner, replies = MemoryStorage(), {"reply": AgentError("no")}
     model = CountingModel(lambda _: replies["reply"])  # type: ignore[arg-type, return-value]
@@ -262,7 +262,7 @@ async def test_a_failed_turn_of_a_cancelled_debate_stays_as_it_is() -> None:
     assert [who for who, _ in model.begun].count("ada") == 1
 
 
-async def test_an_error_that_ends_a_debate_says_which_and_what_there_is_of_it() -> None:
+async def test_an_error_that_ends_a_debate_has_its_session_id_and_partial_result() -> None:
     inner = MemoryStorage()
     table = table_of(CountingModel("Tea"), storage=FailingStorage(inner, after=4))
     with pytest.raises(StorageError, match="the disk is full") as caught:
@@ -278,7 +278,7 @@ async def test_an_error_that_ends_a_debate_says_which_and_what_there_is_of_it() 
     assert (early.value.session_id, early.value.partial) == (None, None)
 
 
-async def test_a_debate_that_another_owner_runs_has_no_result_of_ours() -> None:
+async def test_a_debate_that_another_owner_runs_gives_no_partial_result() -> None:
     storage = MemoryStorage()
     table = table_of(CountingModel("Tea"), storage=storage)
     session = (await table.debate("Tea?", rounds=1)).session_id

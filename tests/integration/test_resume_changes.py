@@ -62,7 +62,7 @@ async def half_told(storage: MemoryStorage, model: CountingModel, **more: Any) -
 ENOUGH = Budget(max_calls=100)
 
 
-async def test_the_model_that_was_used_is_stored_also_where_nobody_named_it() -> None:
+async def test_the_used_model_is_stored_even_if_it_was_not_named() -> None:
     storage = MemoryStorage()
     session_id = await half_told(storage, CountingModel("Tea"))
     fold = await fold_of(storage, session_id)
@@ -78,7 +78,7 @@ async def test_the_model_that_was_used_is_stored_also_where_nobody_named_it() ->
         ({}, ["ada: model", "bo: model"]),
     ],
 )
-async def test_a_changed_agent_is_refused_before_anybody_is_asked(changed: dict[str, Any], what: list[str]) -> None:
+async def test_a_changed_agent_is_refused_before_any_agent_is_asked(changed: dict[str, Any], what: list[str]) -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
     session_id = await half_told(storage, model)
     other = CountingModel("Coffee")
@@ -92,7 +92,7 @@ async def test_a_changed_agent_is_refused_before_anybody_is_asked(changed: dict[
     assert other.begun == []
 
 
-async def test_what_is_adopted_holds_from_then_on_and_is_noted() -> None:
+async def test_an_adopted_change_applies_from_then_on_and_is_recorded() -> None:
     storage = MemoryStorage()
     session_id = await half_told(storage, CountingModel("Tea"))
     model = CountingModel("Coffee")
@@ -107,7 +107,7 @@ async def test_what_is_adopted_holds_from_then_on_and_is_noted() -> None:
     await table.extend(session_id, budget=Budget(max_calls=6))  # which is no change any more
 
 
-async def test_agents_that_are_as_they_were_change_nothing() -> None:
+async def test_unchanged_agents_need_no_adoption() -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
     session_id = await half_told(storage, model)
     others = [*agents(CountingModel("Tea")), *seated(CountingModel("Milk"), "dee")]
@@ -116,7 +116,7 @@ async def test_agents_that_are_as_they_were_change_nothing() -> None:
     assert not any(isinstance(event, Control) and event.agents for event in await log_of(storage, session_id))
 
 
-async def test_prompt_texts_of_another_version_are_a_change() -> None:
+async def test_prompt_texts_of_another_version_count_as_a_change() -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
     table = roundtable.Roundtable(agents(model), storage=storage)
     session_id = await half_told(storage, model)
@@ -181,7 +181,7 @@ async def test_a_changed_configuration_written_as_data_is_seen_too() -> None:
     assert (caught.value.details or {})["changes"] == ["ada: max_tokens"]
 
 
-async def test_the_budget_that_is_left_is_what_the_session_has_not_spent() -> None:
+async def test_the_remaining_budget_is_what_the_session_has_not_spent() -> None:
     storage, model = MemoryStorage(), CountingModel("Tea")
     session_id = await half_told(storage, model)
     table = roundtable.Roundtable(agents(model), storage=storage)
@@ -193,7 +193,7 @@ async def test_the_budget_that_is_left_is_what_the_session_has_not_spent() -> No
 
 
 @pytest.mark.parametrize("given", ["ignore", None, True])
-async def test_what_says_nothing_about_changes_is_refused(given: Any) -> None:
+async def test_an_invalid_value_of_on_change_is_refused(given: Any) -> None:
     storage = MemoryStorage()
     session_id = await half_told(storage, CountingModel("Tea"))
     with pytest.raises(ConfigurationError, match="on_change must be"):
@@ -218,7 +218,7 @@ async def test_calls_under_way_settle_or_are_cancelled_by_choice(verb: str, runn
     assert result.session_status == {"pause": "paused", "stop": "completed"}[verb]
 
 
-async def test_a_pause_that_waits_can_be_made_one_that_does_not() -> None:
+async def test_a_waiting_pause_can_be_replaced_by_an_immediate_one() -> None:
     model = CountingModel(late(30, "Tea"))
     async with roundtable.Roundtable(agents(model), storage=MemoryStorage()) as table:
         handle = await table.start("Tea?")
@@ -230,13 +230,13 @@ async def test_a_pause_that_waits_can_be_made_one_that_does_not() -> None:
 
 
 @pytest.mark.parametrize("verb", ["pause", "stop"])
-async def test_another_choice_is_refused(verb: str) -> None:
+async def test_an_unknown_choice_for_running_calls_is_refused(verb: str) -> None:
     table = roundtable.Roundtable(agents(CountingModel("Tea")), storage=MemoryStorage())
     with pytest.raises(ConfigurationError, match="running must be"):
         await getattr(table, verb)("s", running="wait")
 
 
-async def test_a_single_round_completes_and_error_is_really_used() -> None:
+async def test_a_debate_of_one_round_completes_and_a_failed_debate_has_the_status_error() -> None:
     storage = MemoryStorage()
     table = roundtable.Roundtable(agents(CountingModel("Tea")), storage=storage)
     result = await table.debate("Tea?", rounds=1)
@@ -265,7 +265,7 @@ def old_record(version: int) -> str:
     return json.dumps(said_then | {"schemaVersion": version})
 
 
-def test_records_of_every_version_are_read_and_of_a_newer_one_refused() -> None:
+def test_records_of_every_version_are_read_and_those_of_a_newer_one_refused() -> None:
     for version in range(1, SCHEMA_VERSION + 1):
         read = read_record(old_record(version))
         assert (read.schema_version, read.prompt_version) == (SCHEMA_VERSION, None)
@@ -330,7 +330,7 @@ BEGUN_WITH: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", BEGUN_WITH)
-async def test_what_a_table_lacks_of_a_session_is_named_before_anybody_is_asked(what: str) -> None:
+async def test_objects_that_a_table_lacks_for_a_session_are_named_before_any_agent_is_asked(what: str) -> None:
     table_of, debate_of, named = BEGUN_WITH[what]
     storage = MemoryStorage()
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
@@ -377,7 +377,7 @@ async def test_a_session_keeps_the_tools_that_every_table_has() -> None:
 
 
 @pytest.mark.parametrize("what", ["tool", "analyzer", "mode", "seat"])
-async def test_adoption_goes_on_without(what: str) -> None:
+async def test_adopting_continues_a_session_without_the_missing_objects(what: str) -> None:
     table_of, debate_of, _ = BEGUN_WITH[what]
     storage = MemoryStorage()
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
@@ -389,7 +389,7 @@ async def test_adoption_goes_on_without(what: str) -> None:
     assert len((await other.resume(handle.session_id, on_change="adopt")).rounds) == 2
 
 
-async def test_a_fork_of_agents_that_names_make_needs_no_objects(tmp_path: Path) -> None:
+async def test_a_fork_of_agents_that_are_given_by_name_needs_no_objects(tmp_path: Path) -> None:
     script = tmp_path / "said.json"
     script.write_text(json.dumps({"*": [said("Tea", choice="Tea")] * 9}), "utf-8")
     storage, names = MemoryStorage(), [f"scripted:{script}"]
@@ -400,7 +400,7 @@ async def test_a_fork_of_agents_that_names_make_needs_no_objects(tmp_path: Path)
     assert len((await roundtable.Roundtable(storage=storage).extend(forked.session_id)).rounds) == 3
 
 
-async def test_an_agent_of_an_older_session_that_no_name_makes_is_named() -> None:
+async def test_an_agent_of_an_older_session_that_cannot_be_created_by_name_is_named() -> None:
     storage = MemoryStorage()
     table = roundtable.Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage=storage)
     config = DebateConfig(topic="Tea?", agents=("ada", "bo"), rounds=1)

@@ -205,14 +205,14 @@ def killed_until(folder: Path, location: str, nursery: subprocess.Popen[str], wa
 
 
 @pytest.mark.slow
-def test_sessions_killed_four_times_are_finished_and_nothing_stored_is_asked_again(
+def test_sessions_killed_four_times_are_finished_without_repeating_stored_answers(
     tmp_path: Path, location: str, nursery: subprocess.Popen[str]
 ) -> None:
     killed_until(tmp_path, location, nursery, 4)
 
 
 @pytest.mark.slow
-def test_sessions_killed_twenty_times_are_finished_and_nothing_stored_is_asked_again(
+def test_sessions_killed_twenty_times_are_finished_without_repeating_stored_answers(
     tmp_path: Path, location: str, nursery: subprocess.Popen[str]
 ) -> None:
     killed_until(tmp_path, location, nursery, 20)

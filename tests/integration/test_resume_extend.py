@@ -51,7 +51,7 @@ async def test_a_stage_that_was_under_way_is_finished_before_the_next_one() -> N
     ]
 
 
-async def test_a_later_stage_is_taken_up_where_it_stopped() -> None:
+async def test_a_later_stage_continues_where_it_stopped() -> None:
     hold = {"cy": True}
     model = CountingModel(lambda r: late(NEVER_S, "x") if hold.get(r.metadata["agent"]) else "Tea")
     storage, agents = MemoryStorage(), seated(model, "ada", "bo", "cy")
@@ -82,7 +82,7 @@ async def test_a_mode_that_no_longer_plans_the_stage_under_way_is_refused() -> N
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-async def test_an_extension_adds_exactly_the_rounds_asked_for(rounds: int) -> None:
+async def test_an_extension_adds_exactly_the_requested_rounds(rounds: int) -> None:
     storage, model = MemoryStorage(), CountingModel(by_round)
     table = table_of(model, "ada", "bo", storage=storage)
     first = await table.debate("Tea?", rounds=2)
@@ -94,7 +94,7 @@ async def test_an_extension_adds_exactly_the_rounds_asked_for(rounds: int) -> No
     await fold_of(storage, first.session_id)
 
 
-async def test_an_extension_after_an_early_end_adds_exactly_the_rounds_asked_for() -> None:
+async def test_an_extension_after_an_early_end_adds_exactly_the_requested_rounds() -> None:
     """The rounds that were left over are not held, and the criterion that ended the debate has had its say."""
     storage, model = MemoryStorage(), CountingModel(by_round)
     table = table_of(model, "ada", storage=storage)
@@ -125,7 +125,7 @@ async def test_an_extension_of_a_stopped_session_finishes_its_round_first() -> N
     assert Counter(model.begun) == Counter([("ada", "1"), ("bo", "1"), ("bo", "1"), ("ada", "2"), ("bo", "2")])
 
 
-async def test_an_extension_of_a_paused_session_comes_on_top_of_what_was_planned() -> None:
+async def test_an_extension_of_a_paused_session_is_added_to_the_planned_rounds() -> None:
     storage, model = MemoryStorage(), CountingModel(by_round)
     agents = seated(model, "ada")
     engine = engine_of(storage, agents)
@@ -169,7 +169,7 @@ class BriefMode(BaseModeStrategy):
         return CourtMode().next_stage(view)
 
 
-async def test_a_mode_is_not_extended_beyond_what_makes_sense_for_it() -> None:
+async def test_a_mode_is_not_extended_beyond_its_maximum_number_of_rounds() -> None:
     from roundtable.engine import Extension
 
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada", "bo")
@@ -183,7 +183,7 @@ async def test_a_mode_is_not_extended_beyond_what_makes_sense_for_it() -> None:
     assert (await fold_of(storage, session.id)).progress.status == "completed"
 
 
-async def test_only_what_may_go_on_is_resumed() -> None:
+async def test_only_sessions_that_can_continue_are_resumed() -> None:
     table = table_of(CountingModel("Tea"))
     result = await table.debate("Tea?", rounds=1)
     with pytest.raises(SessionError, match="is completed") as caught:
@@ -194,7 +194,7 @@ async def test_only_what_may_go_on_is_resumed() -> None:
             await attempt("nobody")
 
 
-async def test_a_session_extended_by_a_request_alone_goes_on_when_resumed() -> None:
+async def test_a_session_that_was_only_extended_by_a_request_continues_when_resumed() -> None:
     """Nobody took the lease; the request stands in the log, as one from another program may."""
     storage, agents = MemoryStorage(), seated(CountingModel("Tea"), "ada")
     engine = engine_of(storage, agents)
@@ -263,7 +263,7 @@ async def test_a_session_whose_budget_is_spent_is_extended_with_a_larger_one() -
 
 
 @pytest.mark.parametrize("wrong", [{"budget": 5}, {"deadline_s": 0}, {"deadline_s": float("nan")}])
-async def test_limits_of_an_extension_that_are_none_are_refused(wrong: Any) -> None:
+async def test_invalid_limits_of_an_extension_are_refused(wrong: Any) -> None:
     table = table_of(CountingModel("Tea"))
     first = await table.debate("Tea?", rounds=1)
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):

@@ -42,7 +42,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.mark.both_loops
-async def test_a_running_session_says_running_with_what_is_known(storage: str) -> None:
+async def test_a_running_session_is_shown_as_running_with_its_known_figures(storage: str) -> None:
     gate = Gate()
     async with Roundtable([gate], storage=storage) as table:
         handle = await table.start("Tea or milk?", rounds=2, options=["Tea", "Milk"])
@@ -74,7 +74,7 @@ async def test_another_process_sees_that_a_session_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.both_loops
-async def test_a_session_that_nobody_runs_is_not_running(storage: str) -> None:
+async def test_a_session_without_an_owner_is_not_running(storage: str) -> None:
     gate = Gate()
     async with Roundtable([gate], storage=storage) as table:
         async with table.stream("Tea or milk?", rounds=2) as events:

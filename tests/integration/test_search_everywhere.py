@@ -90,7 +90,7 @@ async def held(table: rt.Roundtable, **options: Any) -> DebateResult:
 
 
 @pytest.mark.parametrize("provider", NATIVE)
-async def test_a_table_has_agents_search_with_what_their_provider_has(provider: str) -> None:
+async def test_a_table_lets_agents_use_the_search_of_their_provider(provider: str) -> None:
     with replying(provider) as server:
         result = await held(table_of({provider: server}))
     assert [asks(provider, seen.json) for seen in server.seen] == [True]
@@ -127,7 +127,7 @@ async def test_a_search_can_be_switched_off_anywhere(provider: str, off: dict[st
         assert offered == {"search_web", "fact_check"}
 
 
-async def test_who_is_nearer_to_the_agent_decides() -> None:
+async def test_the_setting_closest_to_the_agent_decides() -> None:
     seats = [
         AgentConfig(id="own", name="Own", provider="anthropic", model="claude-sonnet-4-5", search=True),
         AgentConfig(id="plain", name="Plain", provider="anthropic", model="claude-sonnet-4-5"),
@@ -139,7 +139,7 @@ async def test_who_is_nearer_to_the_agent_decides() -> None:
     assert [config.search for config in result.agents] == [NativeSearch(), False]
 
 
-async def test_options_of_a_provider_do_not_switch_on_what_is_off() -> None:
+async def test_options_of_a_provider_do_not_enable_a_disabled_search() -> None:
     with replying("openai") as server:
         table = table_of({"openai": server}, search=False, openai_search=NativeSearch(max_uses=1))
         await held(table)
@@ -147,7 +147,7 @@ async def test_options_of_a_provider_do_not_switch_on_what_is_off() -> None:
     assert [asks("openai", seen.json) for seen in server.seen] == [False, False]
 
 
-async def test_options_come_together_from_agent_provider_and_table() -> None:
+async def test_options_of_agent_provider_and_table_are_merged() -> None:
     seat = AgentConfig(
         id="a", name="A", provider="anthropic", model="claude-sonnet-4-5", search=NativeSearch(max_uses=1)
     )
@@ -197,7 +197,7 @@ async def test_an_option_set_back_to_its_default_stays_so() -> None:
         ),
     ],
 )
-async def test_what_a_wire_has_is_told_and_what_it_lacks_is_warned_about_once(
+async def test_supported_search_options_are_sent_and_unsupported_ones_are_warned_about_once(
     provider: str, told: dict[str, Any], without: list[str]
 ) -> None:
     with replying(provider) as server:
@@ -212,7 +212,7 @@ async def test_what_a_wire_has_is_told_and_what_it_lacks_is_warned_about_once(
     assert not [one for one in second if "search" in one]
 
 
-async def test_an_agent_does_not_search_everywhere_where_it_may_search_some_domains_alone() -> None:
+async def test_an_agent_whose_search_is_limited_to_domains_does_not_search_if_they_cannot_be_sent() -> None:
     with replying("google") as server:
         result = await held(table_of({"google": server}, search=WIDE))
     assert "tools" not in server.seen[0].json
@@ -244,7 +244,7 @@ async def test_an_agent_does_not_search_everywhere_where_it_may_search_some_doma
     ],
 )
 @pytest.mark.parametrize("where", ["agent", "provider"])
-def test_what_one_provider_is_told_and_does_not_know_is_refused(
+def test_an_option_that_a_given_provider_does_not_support_is_refused(
     provider: str, search: NativeSearch, what: str, where: str
 ) -> None:
     seat = AgentConfig(
@@ -258,7 +258,7 @@ def test_what_one_provider_is_told_and_does_not_know_is_refused(
 
 
 @pytest.mark.parametrize("search", [True, NativeSearch()])
-def test_an_agent_that_cannot_search_is_not_told_to(search: Any) -> None:
+def test_an_agent_that_cannot_search_is_not_told_to_search(search: Any) -> None:
     seat = AgentConfig(id="a", name="A", provider="compatible", model="llama3", search=search)
     config = rt.ProviderConfig(base_url="http://127.0.0.1:9/v1")
     table = rt.Roundtable([seat], providers={"compatible": config}, storage="memory://")
@@ -268,13 +268,13 @@ def test_an_agent_that_cannot_search_is_not_told_to(search: Any) -> None:
 
 
 @pytest.mark.parametrize("search", [7, "", None, ["brave"], {"maxUses": 0}, {"domains": []}])
-def test_what_asks_for_no_search_is_refused(search: Any) -> None:
+def test_an_invalid_value_for_the_search_is_refused(search: Any) -> None:
     with pytest.raises(ConfigurationError, match="search") as caught:
         rt.Roundtable(storage="memory://", search=search).estimate("Tea?")
     assert "NativeSearch" in (caught.value.hint or "")
 
 
-def test_a_search_service_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_search_service_is_refused() -> None:
     table = rt.Roundtable(scripted_agents({"a": "Tea"}), storage="memory://", search="brav")
     with pytest.raises(ConfigurationError, match="'brav'"):
         table.estimate("Tea?")
@@ -291,7 +291,7 @@ def test_a_service_belongs_to_the_table_and_not_to_a_debate_or_a_provider() -> N
 
 
 @pytest.mark.parametrize("provider", ["openai-chat", "compatible"])
-async def test_who_has_no_search_is_asked_as_before(provider: str) -> None:
+async def test_requests_of_agents_without_a_search_are_unchanged(provider: str) -> None:
     with replying(provider) as server:
         result = await held(table_of({provider: server}))
     assert not {"tools", "web_search_options", "plugins"} & server.seen[0].json.keys()
@@ -317,7 +317,7 @@ async def test_a_refused_search_costs_one_request_and_leaves_one_warning(
     assert words in note
 
 
-async def test_a_search_is_refused_to_each_seat_by_itself_and_asked_for_anew_in_the_next_session() -> None:
+async def test_a_search_is_refused_for_each_seat_separately_and_requested_again_in_the_next_session() -> None:
     with refusing("anthropic") as server:
         async with table_of({"anthropic": server}, seats=2) as table:
             first = await table.debate("Tea or coffee?", rounds=2)
@@ -328,7 +328,7 @@ async def test_a_search_is_refused_to_each_seat_by_itself_and_asked_for_anew_in_
         assert len(told) == 2
 
 
-async def test_what_is_refused_for_another_reason_is_not_blamed_on_the_search() -> None:
+async def test_an_error_for_another_reason_is_not_blamed_on_the_search() -> None:
     said = b'{"error": {"message": "tools.0.input_schema: not a schema", "type": "invalid_request_error"}}'
     with LoopbackServer(lambda seen: http_reply(said, status=400)) as server, pytest.raises(rt.RoundtableError) as got:
         await held(table_of({"anthropic": server}))
@@ -336,7 +336,7 @@ async def test_what_is_refused_for_another_reason_is_not_blamed_on_the_search() 
     assert len(server.seen) == 2
 
 
-async def test_a_session_keeps_its_search_and_what_was_refused() -> None:
+async def test_a_session_keeps_its_search_and_its_refusals() -> None:
     storage = MemoryStorage()
     with refusing("anthropic") as server:
         async with table_of({"anthropic": server}, storage=storage) as table:
@@ -359,7 +359,7 @@ async def test_a_session_resumed_elsewhere_searches_as_it_began() -> None:
     assert [seen.json.get("max_tool_calls") for seen in server.seen] == [2, 2]
 
 
-async def test_a_fork_may_search_otherwise() -> None:
+async def test_a_fork_can_search_in_another_way() -> None:
     with replying("anthropic") as server:
         async with table_of({"anthropic": server}) as table:
             first = await table.debate("Tea or coffee?", rounds=2)
@@ -368,7 +368,7 @@ async def test_a_fork_may_search_otherwise() -> None:
     assert [asks("anthropic", seen.json) for seen in server.seen] == [True, True, False, True]
 
 
-async def test_a_fork_searches_otherwise_whoever_named_its_agents() -> None:
+async def test_a_fork_can_change_its_search_however_its_agents_were_given() -> None:
     with replying("anthropic") as server:
         async with table_of({"anthropic": server}) as table:
             first = await table.debate("Tea or coffee?", rounds=2, agents=["anthropic:claude-sonnet-4-5"])
@@ -377,7 +377,7 @@ async def test_a_fork_searches_otherwise_whoever_named_its_agents() -> None:
     assert [asks("anthropic", seen.json) for seen in server.seen] == [True, True, False, True]
 
 
-async def test_a_fork_keeps_the_search_that_agents_were_made_with_or_that_the_table_states() -> None:
+async def test_a_fork_keeps_the_search_of_its_agents_or_of_the_table() -> None:
     quiet = AgentConfig(id="quiet", name="Quiet", provider="anthropic", model="claude-sonnet-4-5", search=False)
     with replying("anthropic") as server:
         config = AgentConfig(id="own", name="Own", provider="anthropic")
@@ -390,7 +390,7 @@ async def test_a_fork_keeps_the_search_that_agents_were_made_with_or_that_the_ta
     assert (len(server.seen), uses) == (6, [1, 1, 1])
 
 
-async def test_tools_go_on_working_beside_the_search() -> None:
+async def test_tools_work_together_with_the_search() -> None:
     def look(item: str) -> str:
         """Look something up."""
         return f"{item} keeps"
@@ -411,7 +411,7 @@ async def test_tools_go_on_working_beside_the_search() -> None:
     assert [link.url for link in response.citations] == [URL]
 
 
-async def test_a_gemini_that_cannot_do_both_at_once_is_asked_twice_by_a_table() -> None:
+async def test_a_gemini_that_cannot_search_and_call_tools_at_once_is_asked_twice_by_a_table() -> None:
     def look(item: str) -> str:
         """Look something up."""
         return item
@@ -424,7 +424,7 @@ async def test_a_gemini_that_cannot_do_both_at_once_is_asked_twice_by_a_table() 
     assert [link.url for link in result.rounds[0].responses[0].citations] == [URL]
 
 
-async def test_who_reads_and_judges_does_not_search_even_where_a_search_is_built_in() -> None:
+async def test_analyzers_and_judges_do_not_search_even_if_a_search_is_built_in() -> None:
     with replying("perplexity") as server:
         table = table_of({"perplexity": server}, seats=2, analyzer="ai")
         await held(table, options=["Tea", "Coffee"], decide="judge", synthesize=True)
@@ -442,7 +442,7 @@ async def test_turns_without_tools_do_not_search() -> None:
     assert any(asks("anthropic", seen.json) for seen in server.seen)
 
 
-async def test_sources_that_an_answer_does_not_mark_are_cited_all() -> None:
+async def test_all_sources_are_cited_if_an_answer_marks_none() -> None:
     def answer(seen: Seen) -> WireReply:
         action = {"type": "search", "query": "tea", "sources": [{"type": "url", "url": URL}]}
         said = {"type": "output_text", "text": position(1), "annotations": []}
@@ -488,7 +488,7 @@ async def test_the_next_model_of_a_fallback_searches_as_it_can(second: str, mode
 
 
 @pytest.mark.parametrize(("options", "searches"), [({}, False), ({"search": "auto"}, True)])
-async def test_a_study_searches_only_where_that_is_asked_for(options: Any, searches: bool) -> None:
+async def test_a_study_searches_only_on_request(options: Any, searches: bool) -> None:
     question = Question(id="1", question="Tea?", gold="Tea")
     with replying("anthropic") as server:
         async with table_of({"anthropic": server}, seats=2) as table:
@@ -531,7 +531,7 @@ def without_search(value: Any) -> Any:
 CHEAP = {"anthropic:*": {"input": 1, "output": 1}}
 
 
-async def test_what_searches_cost_is_in_the_usage() -> None:
+async def test_the_usage_contains_the_cost_of_searches() -> None:
     usage = {"input_tokens": 1_000, "output_tokens": 1_000, "server_tool_use": {"web_search_requests": 2}}
     with searched(usage) as server:
         result = await held(table_of({"anthropic": server}, prices=CHEAP))
@@ -577,7 +577,7 @@ def test_an_estimate_holds_the_price_of_searches() -> None:
     assert (alone.calls, alone.planned_calls) == (together.calls + 1, together.planned_calls + 1)
 
 
-async def test_a_budget_that_covers_no_search_has_the_debate_go_on_without() -> None:
+async def test_a_budget_that_covers_no_search_continues_the_debate_without_it() -> None:
     usage = {"input_tokens": 100, "output_tokens": 100}
     with searched(usage) as server:
         table = table_of({"anthropic": server}, prices=CHEAP, budget=rt.Budget(max_cost_usd=0.05))
@@ -612,7 +612,7 @@ async def test_a_search_is_reserved_before_it_is_made() -> None:
     assert result.usage.cost_usd <= 0.2
 
 
-async def test_a_cassette_gives_a_search_back(tmp_path: Any) -> None:
+async def test_a_cassette_replays_a_search(tmp_path: Any) -> None:
     tape = tmp_path / "debate.jsonl"
     with replying("anthropic") as server:
         first = await held(table_of({"anthropic": server}, cassette=tape))
@@ -622,7 +622,7 @@ async def test_a_cassette_gives_a_search_back(tmp_path: Any) -> None:
     assert '"search":{}' in tape.read_text() or '"search": {}' in tape.read_text()
 
 
-async def test_a_cassette_from_before_searches_were_asked_for_replays_as_it_was_recorded(tmp_path: Any) -> None:
+async def test_a_cassette_from_before_the_search_option_replays_unchanged(tmp_path: Any) -> None:
     tape = tmp_path / "debate.jsonl"
     with replying("anthropic") as server:
         await held(table_of({"anthropic": server}, cassette=tape, search=False))
@@ -639,7 +639,7 @@ def doubles() -> Any:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_session_over_mcp_shows_what_was_found(doubles: dict[str, LoopbackServer]) -> None:
+async def test_a_session_over_mcp_shows_its_search_results(doubles: dict[str, LoopbackServer]) -> None:
     table = table_of(doubles)
     async with connected(McpServer(lambda tenant: table)) as client:
         done = await call(client, "start_roundtable", topic="Tea or coffee?", rounds=1, search=True)
@@ -657,7 +657,7 @@ async def test_a_session_over_mcp_shows_what_was_found(doubles: dict[str, Loopba
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_session_over_http_shows_what_was_found(doubles: dict[str, LoopbackServer]) -> None:
+async def test_a_session_over_http_shows_its_search_results(doubles: dict[str, LoopbackServer]) -> None:
     async with client_of(table_of(doubles)) as web:
         asked = {"topic": "Tea or coffee?", "rounds": 1}
         said = await web.post("/api/debates?wait=20", json={**asked, "search": {"maxUses": 2}})
@@ -672,7 +672,7 @@ async def test_a_session_over_http_shows_what_was_found(doubles: dict[str, Loopb
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_callers_of_a_server_cannot_switch_on_what_its_owner_switched_off(
+async def test_callers_of_a_server_cannot_enable_a_search_that_its_owner_disabled(
     doubles: dict[str, LoopbackServer],
 ) -> None:
     async with client_of(table_of(doubles, search=False)) as web:
@@ -692,7 +692,7 @@ async def test_limits_of_the_owner_hold_for_callers(doubles: dict[str, LoopbackS
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_images_and_questions_that_follow_are_in_the_details_over_mcp() -> None:
+async def test_images_and_related_questions_are_in_the_details_over_mcp() -> None:
     picture = {"image_url": "https://tea.example/pot.jpg", "title": "A pot"}
 
     def answer(seen: Seen) -> WireReply:
@@ -720,7 +720,7 @@ async def test_images_and_questions_that_follow_are_in_the_details_over_mcp() ->
         assert response["relatedQuestions"] == ["And milk?"]
 
 
-async def test_a_cassette_gives_a_refused_search_back(tmp_path: Any) -> None:
+async def test_a_cassette_replays_a_refused_search(tmp_path: Any) -> None:
     tape = tmp_path / "debate.jsonl"
     with refusing("anthropic") as server:
         first = await held(table_of({"anthropic": server}, cassette=tape))
@@ -731,7 +731,7 @@ async def test_a_cassette_gives_a_refused_search_back(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("given", [NativeSearch(allowed_domains=()), {"allowed_domains": []}])
-def test_an_empty_list_of_domains_is_refused_where_it_was_stated(given: object) -> None:
+def test_an_empty_list_of_domains_is_refused_with_its_place(given: object) -> None:
     with pytest.raises(ConfigurationError, match=r"search.allowed_domains must name a domain") as refused:
         read_search(given)
     assert "Leave allowed_domains out" in (refused.value.hint or "")

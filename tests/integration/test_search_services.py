@@ -116,7 +116,7 @@ async def test_pages_are_read_from_the_answer_of_each_service(server, name):
     assert b"green" in server.seen[0].body + server.seen[0].path.encode()
 
 
-async def test_long_queries_are_cut_to_what_every_service_takes(server, name):
+async def test_long_queries_are_cut_to_the_length_that_every_service_accepts(server, name):
     server.queue(*[reply(ANSWERS[name])] * 2)
     service = SERVICES[name](server.origin)
     await service.search("tea " * 100)
@@ -141,14 +141,14 @@ JUNK = [
 
 
 @pytest.mark.parametrize("body", JUNK, ids=range(len(JUNK)))
-async def test_junk_is_an_error_that_may_pass(server, name, body):
+async def test_an_unreadable_answer_is_a_retryable_error(server, name, body):
     server.queue(http_reply(body))
     with pytest.raises(AgentError, match="cannot be read") as caught:
         await SERVICES[name](server.origin).search("tea")
     assert caught.value.retryable
 
 
-async def test_what_is_no_page_is_left_out(server):
+async def test_results_that_are_not_pages_are_left_out(server):
     odd = [
         None,
         3,
@@ -183,7 +183,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("status", "kind", "retryable"), FAULTS)
-async def test_faults_are_errors_and_tried_again_only_where_they_may_pass(server, name, status, kind, retryable):
+async def test_errors_are_retried_only_if_they_may_be_temporary(server, name, status, kind, retryable):
     echo = {"error": {"detail": " ".join(FORMS)}, "detail": {"error": " ".join(FORMS)}}
     service = SERVICES[name](server.origin)
     server.queue(reply(echo, status))

@@ -49,13 +49,13 @@ async def test_an_answer_that_points_back_is_counted_as_what_it_points_to() -> N
     assert result.answer == "Lisbon"
 
 
-async def test_the_letters_of_a_second_question_are_known_in_the_whole_form_too() -> None:
+async def test_the_letters_of_a_second_question_are_accepted_in_a_full_form_too() -> None:
     replies = {"ada": ["Lisbon or Porto, both are fine.", form("x", choice="B")], "bo": ["Porto"]}
     result = await debated(replies, options=["Lisbon", "Porto", "Faro"])
     assert (of(result, "ada").choice, result.answer) == ("Porto", "Porto")
 
 
-async def test_a_paid_answer_counts_as_unread_if_nobody_can_be_asked_again() -> None:
+async def test_a_paid_answer_counts_as_unread_if_the_agent_cannot_be_asked_again() -> None:
     replies = {"ada": ["Both A and C"], "bo": ["Both A and C"], "cy": ["B"]}
     result = await debated(replies, options=LABELLED, budget=Budget(max_calls=3))
     assert (result.answer, result.decision.withheld, sorted(result.decision.unread)) == (
@@ -84,26 +84,26 @@ async def test_a_choice_in_a_list_of_one_is_the_choice() -> None:
 
 
 @pytest.mark.parametrize("vote", ["the northern one", ["Lisbon", "Porto"]])
-async def test_a_ballot_that_names_no_option_is_given_and_unread(vote: object) -> None:
+async def test_a_ballot_without_an_option_is_cast_and_unread(vote: object) -> None:
     ballot = json.dumps({"choice": vote})
     replies = {"ada": ["A", ballot, ballot], "bo": ["B", "B"], "cy": ["A", ballot, ballot]}
     result = await debated(replies, options=LABELLED, vote=True, decide="plurality")
     assert (result.answer, sorted(result.decision.unread)) == (None, ["ada", "cy"])
 
 
-async def test_a_second_answer_can_say_that_the_first_one_stands() -> None:
+async def test_a_second_answer_can_confirm_the_first_one() -> None:
     text = "By the river. Rents are low there, and it is near."
     result = await debated({"ada": [text, "No change."], "bo": [form("By the river", "By the river")]})
     assert of(result, "ada").position == text
 
 
-async def test_a_note_about_a_choice_does_not_outlive_it() -> None:
+async def test_a_warning_about_a_replaced_choice_is_dropped() -> None:
     replies = {"ada": ["B", "No change."], "bo": ["A", "I agree with Ada."]}
     result = await debated(replies, rounds=2, options=LABELLED)
     notes = [note for turn in result.rounds[-1].turns for note in turn.result.warnings]
     assert not [note for note in notes if "no option" in note]
 
 
-async def test_marks_of_a_chat_template_are_no_part_of_an_answer() -> None:
+async def test_marks_of_a_chat_template_are_not_part_of_an_answer() -> None:
     result = await debated({"ada": ["By the river</s>"] * 2, "bo": [form("By the river", "By the river")]})
     assert of(result, "ada").position == "By the river"

@@ -36,6 +36,6 @@ def test_an_application_is_served_while_the_block_is_open() -> None:
     assert "roundtable-serving" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_an_application_that_does_not_start_is_told() -> None:
+def test_an_application_that_does_not_start_is_reported() -> None:
     with pytest.raises(ConfigurationError, match="did not start"), serving(broken):
         pytest.fail("it started")

@@ -60,7 +60,7 @@ async def test_the_time_between_heartbeats_is_checked(heartbeat_s: float) -> Non
 
 
 @pytest.mark.parametrize("session_id", ["a b", "a\nb", "é", "x" * 101])
-def test_an_id_never_breaks_the_format(session_id: str) -> None:
+def test_an_event_id_never_breaks_the_format(session_id: str) -> None:
     event = RoundStart(
         session_id=session_id, timestamp=datetime(2026, 1, 1, tzinfo=UTC), round=1, agents=("ada",), seq=7
     )

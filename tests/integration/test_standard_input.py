@@ -120,7 +120,7 @@ async def test_no_front_reads_standard_input(way: Callable[[Storage, str], Await
 
 
 @pytest.mark.usefixtures("word")
-async def test_the_person_given_again_goes_on(anyio_backend: str) -> None:
+async def test_a_session_continues_with_the_person_passed_again(anyio_backend: str) -> None:
     storage = MemoryStorage()
     session_id = await left_without_its_human(storage)
     lead = HumanModel(lambda turn: "Tea", model="lead")
@@ -129,7 +129,7 @@ async def test_the_person_given_again_goes_on(anyio_backend: str) -> None:
 
 
 @pytest.mark.usefixtures("word")
-async def test_a_synthesis_asks_its_writer_alone(anyio_backend: str) -> None:
+async def test_a_synthesis_asks_only_its_writer(anyio_backend: str) -> None:
     storage = MemoryStorage()
     session_id = await left_without_its_human(storage)
     clerk = ScriptedModel([{"conclusion": "Tea."}])
@@ -137,7 +137,9 @@ async def test_a_synthesis_asks_its_writer_alone(anyio_backend: str) -> None:
     assert written.conclusion == "Tea."
 
 
-async def test_the_blocking_facade_does_not_read_it_either(word: None, tmp_path: Path, anyio_backend: str) -> None:
+async def test_the_blocking_facade_does_not_read_standard_input_either(
+    word: None, tmp_path: Path, anyio_backend: str
+) -> None:
     path = tmp_path / "kept.db"
     storage = SQLiteStorage(str(path))
     session_id = await left_without_its_human(storage)
@@ -148,7 +150,7 @@ async def test_the_blocking_facade_does_not_read_it_either(word: None, tmp_path:
 
 
 @pytest.mark.slow
-async def test_a_server_on_standard_input_takes_lines_for_messages_alone(tmp_path: Path, anyio_backend: str) -> None:
+async def test_a_server_on_standard_input_reads_lines_only_as_messages(tmp_path: Path, anyio_backend: str) -> None:
     storage = SQLiteStorage(str(tmp_path / "kept.db"))
     session_id = await left_without_its_human(storage)
     await storage.aclose()
@@ -165,7 +167,7 @@ async def test_a_server_on_standard_input_takes_lines_for_messages_alone(tmp_pat
     assert next(one for one in heard if one is not answer)["error"]["code"] == -32700
 
 
-def test_only_commands_of_a_terminal_know_how_to_read_it(anyio_backend: str) -> None:
+def test_only_commands_at_a_terminal_can_read_standard_input(anyio_backend: str) -> None:
     """What reads standard input stands in `cli`, which no other layer may import, and in the wire of MCP."""
     readers: dict[str, set[str]] = {}
     for path in SOURCES.rglob("*.py"):

@@ -52,7 +52,7 @@ async def quiet(model: CountingModel) -> None:
     assert model.under_way == 0
 
 
-async def test_a_stream_tells_what_the_log_holds_and_ends_after_the_last_event() -> None:
+async def test_a_stream_emits_the_events_of_the_log_and_ends_after_the_last_one() -> None:
     storage = MemoryStorage()
     async with table_of(CountingModel("Tea", streams=True), storage=storage) as table:
         async with table.stream("Tea?", rounds=2) as stream:
@@ -71,7 +71,7 @@ async def test_a_stream_tells_what_the_log_holds_and_ends_after_the_last_event()
     assert {(event.stage, event.round) for event in starts} == {("positions", 1), ("positions", 2)}
 
 
-async def test_pieces_of_an_answer_that_could_not_be_read_are_told_to_be_void() -> None:
+async def test_pieces_of_an_unreadable_answer_are_declared_void() -> None:
     """What is heard after the last `retry` of a turn is its answer, letter for letter; each piece says whose it is."""
     answer = '{"position": "Tea", "reasoning": "It keeps.", "confidence": 0.8}'
     model = ScriptedModel(['{"position": 7 cups', answer], chunks=4)
@@ -131,7 +131,7 @@ LEAVING = [leave_by_break, leave_by_exception, leave_by_cancel, leave_by_deadlin
 
 
 @pytest.mark.parametrize("leave", LEAVING)
-async def test_leaving_a_stream_ends_its_debate_and_keeps_what_was_answered(
+async def test_leaving_a_stream_ends_its_debate_and_keeps_its_answers(
     leave: Callable[[DebateStream], Awaitable[None]],
 ) -> None:
     storage, model = MemoryStorage(), brisk()
@@ -190,7 +190,7 @@ async def test_a_stream_that_is_dropped_without_leaving_starts_no_further_call()
         assert table._wiring.hub._subscribers == {}
 
 
-async def test_a_stream_that_is_dropped_before_it_began_asks_nobody() -> None:
+async def test_a_stream_that_is_dropped_before_its_start_makes_no_call() -> None:
     model, storage = brisk(), MemoryStorage()
     async with table_of(model, storage=storage) as table:
         stream = table.stream("Tea?")
@@ -282,7 +282,7 @@ async def test_leaving_the_table_ends_its_streams_too() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 400])
-async def test_a_slow_reader_loses_no_durable_event_and_holds_nothing_up(tmp_path: Path, pieces: int) -> None:
+async def test_a_slow_reader_loses_no_durable_event_and_delays_nothing(tmp_path: Path, pieces: int) -> None:
     """Its queue stays bounded; what does not fit is read from the log, and pieces of answers are dropped."""
     storage = SQLiteStorage(tmp_path / "debates.db")
     model = CountingModel(said("T" * pieces), streams=True)
@@ -333,7 +333,7 @@ class Quiet:
         self.types.append(event.type)
 
 
-async def test_a_model_streams_only_where_somebody_listens_to_pieces() -> None:
+async def test_a_model_streams_only_if_a_listener_wants_pieces() -> None:
     model, quiet_observer = Asked(), Quiet()
     async with table_of(model, observers=[quiet_observer]) as table:
         await table.debate("Tea?", rounds=1)
@@ -357,7 +357,7 @@ async def test_a_plain_observer_gets_the_pieces() -> None:
     assert "agent_response_chunk" in {event.type for event in heard}
 
 
-async def test_who_begins_to_watch_gets_pieces_from_the_next_call_on() -> None:
+async def test_a_new_watcher_gets_pieces_from_the_next_call_on() -> None:
     model = Asked(late(0.05, "Tea"))
     async with table_of(model, "ada") as table:
         handle = await table.start("Tea?", rounds=4)

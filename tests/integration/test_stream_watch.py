@@ -54,7 +54,7 @@ async def test_a_running_session_is_watched_as_it_goes() -> None:
         assert (await handle.result()).status == "completed"
 
 
-async def test_who_follows_a_run_that_goes_on_hears_all_of_it() -> None:
+async def test_a_watcher_of_a_continuing_run_gets_all_of_its_events() -> None:
     storage, model = MemoryStorage(), CountingModel(late(0.02, "Tea"))
     async with table_of(model, storage=storage) as table:
         first = await table.start("Tea?", rounds=3)
@@ -86,7 +86,7 @@ async def test_a_session_that_runs_elsewhere_is_watched_through_the_log(tmp_path
     await there.aclose()
 
 
-async def test_a_watch_of_a_paused_session_ends_and_of_a_resumed_one_goes_on() -> None:
+async def test_watching_a_paused_session_ends_and_watching_a_resumed_one_continues() -> None:
     storage, model = MemoryStorage(), CountingModel(late(0.02, "Tea"))
     async with table_of(model, storage=storage) as table:
         handle = await table.start("Tea?", rounds=3)
@@ -108,7 +108,7 @@ async def heard_by(handle: DebateHandle, after: int = 0) -> list[str]:
         return [event.type async for event in handle.events(after=after) if event.durable]
 
 
-async def test_a_listener_of_a_handle_is_let_go_after_the_one_round_of_a_step() -> None:
+async def test_a_listener_of_a_handle_is_released_after_the_one_round_of_a_step() -> None:
     async with table_of(CountingModel(late(0.02, "Tea"))) as table:
         handle = await table.start("Tea?", rounds=2, step=True)
         early = await heard_by(handle)
@@ -127,7 +127,7 @@ async def test_a_listener_of_a_handle_is_let_go_after_the_one_round_of_a_step() 
         assert await heard_by(second, len(early)) == both[len(early) :]
 
 
-async def test_listeners_of_a_handle_are_let_go_after_a_pause() -> None:
+async def test_listeners_of_a_handle_are_released_after_a_pause() -> None:
     async with table_of(CountingModel(late(0.02, "Tea"))) as table:
         handle = await table.start("Tea?", rounds=3)
         async with anyio.create_task_group() as group:
@@ -160,7 +160,7 @@ async def test_a_watch_that_is_dropped_listens_no_more() -> None:
     assert table._wiring.hub._subscribers == {}
 
 
-async def test_durable_events_told_while_the_log_is_read_are_not_lost() -> None:
+async def test_durable_events_emitted_while_the_log_is_read_are_not_lost() -> None:
     class SlowRead(FailingStorage):
         during: Callable[[], Awaitable[None]] | None = None
 
@@ -212,14 +212,14 @@ async def _with_log(count: int) -> tuple[FailingStorage, EventHub]:
     return storage, hub
 
 
-async def test_a_gap_in_what_is_told_is_filled_from_the_log() -> None:
+async def test_a_gap_in_the_live_events_is_filled_from_the_log() -> None:
     storage, hub = await _with_log(5)
     place = hub.subscribe("s", storage, after=2)
     hub.publish(Control(session_id="s", seq=5, timestamp=utc_now(), action="pause"))
     assert await _numbers(place) == [3, 4, 5]
 
 
-async def test_a_gap_that_the_log_cannot_fill_is_no_endless_search() -> None:
+async def test_a_gap_that_the_log_cannot_fill_does_not_loop_for_ever() -> None:
     storage, hub = await _with_log(1)
     place = hub.subscribe("s", storage, after=1)
     hub.publish(Control(session_id="s", seq=9, timestamp=utc_now(), action="pause"))
@@ -227,7 +227,7 @@ async def test_a_gap_that_the_log_cannot_fill_is_no_endless_search() -> None:
         assert await _numbers(place) == [9]
 
 
-async def test_a_read_that_fails_or_is_cancelled_is_made_up_for() -> None:
+async def test_a_failed_or_cancelled_read_is_repeated() -> None:
     storage, hub = await _with_log(3)
     with hub.subscribe("s", storage) as place:
         place.fall_behind()

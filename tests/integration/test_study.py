@@ -66,7 +66,7 @@ def world() -> tuple[dict[tuple[str, int], bool], set[int], StudyReport]:
 
 
 @pytest.mark.slow
-def test_every_way_is_asked_every_question_at_the_price_of_the_debate(world: Any) -> None:
+def test_every_arm_answers_every_question_at_the_price_of_the_debate(world: Any) -> None:
     _, _, report = world
     assert [(arm.arm, arm.questions, arm.usage.calls, arm.cost_multiple) for arm in report.arms] == [
         ("single", SIZE, SIZE, 1.0),
@@ -77,7 +77,7 @@ def test_every_way_is_asked_every_question_at_the_price_of_the_debate(world: Any
 
 
 @pytest.mark.slow
-def test_accuracies_are_those_of_the_models_with_the_intervals_of_theory(world: Any) -> None:
+def test_accuracies_match_the_models_and_the_theoretical_intervals(world: Any) -> None:
     alone, together, report = world
     single = sum(alone["ada", number] for number in range(SIZE))
     # A wrong vote is split over three wordings, so that one voice in three that is right makes a tie at worst.
@@ -124,7 +124,7 @@ def test_confidence_is_measured_against_the_truth(world: Any) -> None:
     assert single.calibration_error == pytest.approx((0.1 * right + 0.6 * (SIZE - right)) / SIZE)
 
 
-def test_what_the_debate_mended_and_spoilt_is_counted(world: Any) -> None:
+def test_answers_that_the_debate_corrected_and_broke_are_counted(world: Any) -> None:
     alone, together, report = world
     (moved,) = report.movements
     wrong = [pair for pair, right in alone.items() if not right]
@@ -133,7 +133,7 @@ def test_what_the_debate_mended_and_spoilt_is_counted(world: Any) -> None:
     assert sum((moved.kept_right, moved.right_to_wrong, moved.wrong_to_right, moved.kept_wrong)) == SIZE * 3
 
 
-def test_a_report_is_a_table_a_frame_and_a_page(world: Any) -> None:
+def test_a_report_can_be_shown_as_a_table_a_frame_and_a_page(world: Any) -> None:
     _, _, report = world
     assert len(report.to_records()) == SIZE * 4
     frame = report.to_frame()
@@ -152,7 +152,7 @@ def test_a_report_is_a_table_a_frame_and_a_page(world: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_debate_that_spoils_answers_is_rejected() -> None:
+def test_a_debate_that_makes_answers_worse_is_rejected() -> None:
     def reply(request: ChatRequest) -> Any:
         heard = any("MARK" in message.content for message in request.messages)
         return said("no" if heard else "yes", reasoning="MARK")
@@ -166,7 +166,7 @@ def test_a_debate_that_spoils_answers_is_rejected() -> None:
     assert "reject; 0 answers corrected, 30 made wrong" in report.to_markdown()
 
 
-def test_too_few_questions_leave_it_undecided_and_say_how_many_it_takes() -> None:
+def test_too_few_questions_give_no_verdict_and_state_how_many_are_needed() -> None:
     def reply(request: ChatRequest) -> Any:
         heard = any("MARK" in message.content for message in request.messages)
         return said("yes" if heard or number_of(request) else "no", reasoning="MARK")
@@ -177,14 +177,14 @@ def test_too_few_questions_leave_it_undecided_and_say_how_many_it_takes() -> Non
     assert "needs about 51 questions" in report.to_markdown()
 
 
-def test_options_are_read_from_choices_and_one_round_moves_nothing() -> None:
+def test_options_are_read_from_choices_and_a_single_round_has_no_movement() -> None:
     asked = [Question(id="1", question="Item 1 of two?", gold="4.0", options=("4", "5"))]
     report = study(lambda _: said("it is four", choice="4"), asked, rounds=1, normalise="numeric")
     assert [arm.correct for arm in report.arms] == [1, 1, 1, 1]
     assert report.movements[0].kept_right == 0
 
 
-def test_an_answer_within_a_position_is_extracted() -> None:
+def test_an_answer_is_extracted_from_a_position() -> None:
     def extract(text: str) -> str | None:
         found = re.search(r"\d+", text)
         return found[0] if found else None
@@ -243,7 +243,7 @@ def failing(fails: Any) -> Any:
     return reply
 
 
-def test_the_single_answer_is_of_the_first_agent_even_if_its_first_call_fails() -> None:
+def test_the_single_answer_is_that_of_the_first_agent_even_if_its_first_call_fails() -> None:
     def fails(mode: str, agent: str, call: int) -> bool:
         # The debate costs four calls, the vote asks six times, and five answers are left.
         return (mode, agent) == ("debate", "cy") or (mode, agent, call) == ("independent-vote", "ada", 1)
@@ -269,7 +269,7 @@ def test_a_question_whose_baselines_have_fewer_answers_than_their_price_is_left_
         study(reply, QUESTIONS[:1])
 
 
-def test_a_question_to_which_the_first_agent_gave_no_answer_of_its_own_is_left_out() -> None:
+def test_a_question_without_an_independent_answer_of_the_first_agent_is_left_out() -> None:
     def fails(mode: str, agent: str, call: int) -> bool:
         return (mode, agent) == ("independent-vote", "ada") or (mode == "debate" and agent != "ada")
 
@@ -277,7 +277,7 @@ def test_a_question_to_which_the_first_agent_gave_no_answer_of_its_own_is_left_o
         study(failing(fails), QUESTIONS[:1], rounds=1)
 
 
-def test_a_second_question_about_an_unclear_answer_is_a_call_of_every_way() -> None:
+def test_a_second_question_about_an_unclear_answer_counts_as_a_call_in_every_arm() -> None:
     def reply(request: ChatRequest) -> Any:
         return "yes" if len(request.messages) > 2 else "I see it both ways, and it depends."
 
@@ -319,7 +319,7 @@ def test_a_council_answers_by_its_chair_and_oxford_by_its_vote() -> None:
     assert report.answers[1].answers == ("Against", "Against", "Against", "For")
 
 
-def test_what_is_not_debated_to_the_end_is_not_counted() -> None:
+def test_an_unfinished_debate_is_not_counted() -> None:
     with pytest.raises(
         RoundtableError, match="'0': collaborative is partial: the debate has made 4 calls; its budget is 4"
     ):
@@ -327,7 +327,7 @@ def test_what_is_not_debated_to_the_end_is_not_counted() -> None:
 
 
 @pytest.mark.parametrize("extract", [lambda text: 1 / 0, lambda text: 7], ids=["raises", "no text"])
-def test_a_question_on_which_extract_breaks_is_left_out(extract: Any) -> None:
+def test_a_question_on_which_extract_fails_is_left_out(extract: Any) -> None:
     def only_some(text: str) -> Any:
         return extract(text) if "2" in text else text
 
@@ -357,12 +357,12 @@ def test_an_answer_is_the_number_that_is_stated_or_the_last_match_of_a_pattern(
     assert extract_last(pattern)(text) == answer
 
 
-def test_a_pattern_that_is_none_is_refused() -> None:
+def test_an_invalid_pattern_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'\\(' is not a regular expression"):
         extract_last("(")
 
 
-def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
+def test_an_early_exit_of_the_debate_does_not_end_the_vote_of_the_baseline() -> None:
     def reply(request: ChatRequest) -> Any:
         heard = any("MARK" in message.content for message in request.messages)
         return said("yes" if heard else f"no, {request.metadata['agent']}", reasoning="MARK")
@@ -403,7 +403,7 @@ def test_what_ends_a_debate_early_does_not_end_the_vote_beside_it() -> None:
         ),
     ],
 )
-async def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+async def test_arguments_that_make_no_sense_are_refused(given: dict[str, Any], message: str) -> None:
     table = Roundtable(scripted_agents({"ada": "yes", "bo": "yes"}), storage="memory://")
     with pytest.raises(ConfigurationError, match=message):
         await run_study(table, **({"questions": QUESTIONS[:1]} | given))
@@ -456,7 +456,7 @@ def test_a_line_that_names_a_field_twice_is_refused(tmp_path: Path) -> None:
         read_questions(tmp_path / "q.jsonl")
 
 
-def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_bytes("question,gold\nCaf\u00e9?,4\n".encode("latin-1"))
     with pytest.raises(ConfigurationError, match="cannot be read") as caught:
         read_questions(tmp_path / "q.csv")
@@ -491,7 +491,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, name: str, 
         read_questions(file)
 
 
-async def test_a_debate_that_is_dearer_than_the_longest_vote_is_not_compared() -> None:
+async def test_a_debate_that_costs_more_than_the_longest_vote_is_not_compared() -> None:
     table = Roundtable(scripted_agents({"ada": "4", "bo": "5"}), storage="memory://", analyzer="basic")
     question = Question(id="1", question="2 + 2?", gold="4", options=("4", "5"))
     with pytest.raises(RoundtableError, match="its dearest debate made 24 calls, as many as 12 rounds") as caught:
@@ -500,7 +500,7 @@ async def test_a_debate_that_is_dearer_than_the_longest_vote_is_not_compared() -
 
 
 @pytest.mark.both_loops
-async def test_a_report_is_computed_beside_the_event_loop() -> None:
+async def test_a_report_is_computed_in_a_thread() -> None:
     table = Roundtable(scripted_agents({"ada": "4", "bo": "5"}), storage="memory://", analyzer="basic")
     question = Question(id="1", question="2 + 2?", gold="4")
     await runs_beside(partial(run_study, table, [question], rounds=1, resamples=300_000))

@@ -58,7 +58,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_file_and_python_give_the_same_object(file: Path, tmp_path: Path) -> None:
+def test_a_study_file_and_python_give_the_same_object(file: Path, tmp_path: Path) -> None:
     assert read_study(file) == PYTHON
     written = tmp_path / "study.json"
     for encoding in ("utf-8", "utf-8-sig"):  # some editors write a byte order mark
@@ -66,7 +66,7 @@ def test_the_file_and_python_give_the_same_object(file: Path, tmp_path: Path) ->
         assert read_study(written) == PYTHON
 
 
-def test_questions_may_be_in_a_file_beside_it(tmp_path: Path) -> None:
+def test_questions_can_be_in_a_file_next_to_the_study_file(tmp_path: Path) -> None:
     (tmp_path / "questions.csv").write_text(
         "question,gold,options,category,id\nWhat is 17 * 24?,408,,sums,1\nWhich is a prime?,97,91|97,,q2\n"
     )
@@ -77,7 +77,9 @@ def test_questions_may_be_in_a_file_beside_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_it_runs_as_run_study_does_and_goes_on_under_its_name(anyio_backend: str, tmp_path: Path) -> None:
+async def test_a_study_from_a_file_runs_like_run_study_and_continues_under_its_name(
+    anyio_backend: str, tmp_path: Path
+) -> None:
     async with rt.Roundtable(agents(), storage=f"sqlite:///{tmp_path}/s.db", analyzer="declared") as table:
         report = await PYTHON.run(table)
         assert report.modes == ("collaborative", "delphi")
@@ -92,7 +94,7 @@ async def test_it_runs_as_run_study_does_and_goes_on_under_its_name(anyio_backen
 
 @pytest.mark.parametrize("exit_when", ["max_rounds(1)", {"kind": "max_rounds", "rounds": 1}], ids=["text", "JSON"])
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_it_takes_a_criterion_as_text_and_as_json(anyio_backend: str, exit_when: Any) -> None:
+async def test_a_study_file_takes_a_criterion_as_text_and_as_json(anyio_backend: str, exit_when: Any) -> None:
     study = PYTHON.model_copy(update={"name": None, "questions": QUESTIONS[:1], "modes": ("delphi",)})
     study = Study.model_validate({**json.loads(study.to_json()), "debate": {"rounds": 3, "exit_when": exit_when}})
     async with rt.Roundtable(agents(), storage="memory://", analyzer="declared") as table:
@@ -110,7 +112,7 @@ async def test_a_criterion_of_an_unknown_kind_is_named(anyio_backend: str) -> No
             await study.run(table)
 
 
-def test_its_arguments_are_those_of_the_blocking_twin() -> None:
+def test_a_study_file_has_the_arguments_of_the_blocking_function() -> None:
     small = PYTHON.model_copy(update={"name": None, "questions": QUESTIONS[:1], "modes": ("delphi",)})
     with sync.Roundtable(agents(), storage="memory://", analyzer="declared") as table:
         report = sync.run_study(table, **small.arguments())
@@ -133,7 +135,7 @@ def test_its_arguments_are_those_of_the_blocking_twin() -> None:
         ({"mods": ()}, "mods: unknown field; choose from .*questions, modes, "),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_a_wrong_field_of_a_study_file_is_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "study.json"
     path.write_text(json.dumps({**json.loads(PYTHON.to_json()), **change}))
     with pytest.raises(ConfigurationError, match=message) as refused:

@@ -87,7 +87,7 @@ def test_a_killed_study_is_finished_by_the_same_call(tmp_path: Path, undisturbed
     assert set(again.values()) <= {2}
 
 
-def test_every_answer_says_where_it_is_from(undisturbed: StudyReport) -> None:
+def test_every_answer_names_its_source(undisturbed: StudyReport) -> None:
     first = undisturbed.answers[0]
     assert (first.question, first.gold, first.category) == ("Item 0: yes or no?", "yes", "odd")
     assert first.models == tuple(f"scripted:{name}" for name in AGENTS)
@@ -152,7 +152,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize(("change", "message"), CHANGES)
-async def test_another_study_under_a_used_name_is_refused_with_the_difference(
+async def test_another_study_under_the_same_name_is_refused_with_the_difference(
     change: dict[str, Any], message: str
 ) -> None:
     agents = scripted_agents(dict.fromkeys(AGENTS, "yes"))
@@ -171,7 +171,7 @@ async def test_another_study_under_a_used_name_is_refused_with_the_difference(
 
 
 @pytest.mark.anyio
-async def test_other_agents_are_another_study() -> None:
+async def test_other_agents_make_another_study() -> None:
     table = Roundtable(scripted_agents({"ada": "yes", "bo": "no"}), storage="memory://", analyzer="declared")
     await run_study(table, questions(1), study="s", resamples=200)
     with pytest.raises(ConfigurationError, match=r"agents was .*\\\"ada\\\"|agents was \[\{\"id\": \"ada\""):
@@ -232,7 +232,7 @@ print(report.arm("delphi").questions)
 
 
 @pytest.mark.slow
-def test_a_cell_is_interrupted_and_its_kernel_killed_and_the_same_cell_finishes(tmp_path: Path) -> None:
+def test_a_notebook_cell_finishes_after_an_interrupt_and_a_killed_kernel(tmp_path: Path) -> None:
     """60 questions in three modes: 60 * (3 + 2) sessions; interrupted at a third, killed at two thirds."""
     from jupyter_client import KernelManager
 
@@ -284,7 +284,7 @@ def _outputs(client: Any) -> list[str]:
             return outputs
 
 
-async def test_a_storage_that_cannot_keep_a_study_is_refused_with_both_ways_out() -> None:
+async def test_a_storage_that_cannot_store_a_study_is_refused_with_both_alternatives() -> None:
     class Bare(MemoryStorage):
         kv = None  # type: ignore[assignment]
 

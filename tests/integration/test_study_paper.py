@@ -39,7 +39,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_it_has_every_figure_and_table(paper: Path, report: StudyReport) -> None:
+def test_a_paper_has_every_figure_and_table(paper: Path, report: StudyReport) -> None:
     assert {path.name for path in (paper / "figures").iterdir()} == {
         f"{name}.{ending}" for name in FIGURES for ending in ("svg", "pdf")
     }
@@ -66,7 +66,7 @@ def test_the_methods_name_models_versions_seeds_and_sources(paper: Path, report:
 
 
 @pytest.mark.slow
-def test_it_can_be_written_again_into_the_same_folder(paper: Path, report: StudyReport) -> None:
+def test_a_paper_can_be_written_again_into_the_same_folder(paper: Path, report: StudyReport) -> None:
     (paper / "notes.txt").write_text("mine")
     assert write_paper(report, paper) == paper
     assert (paper / "notes.txt").read_text() == "mine"
@@ -107,7 +107,7 @@ def answers_of_vendors():
 
 
 @pytest.mark.slow
-def test_the_notebook_holds_the_study_again_from_recorded_calls(tmp_path: Path) -> None:
+def test_the_notebook_repeats_the_study_from_recorded_calls(tmp_path: Path) -> None:
     cassette, folder = tmp_path / "calls.jsonl", tmp_path / "paper"
     openai, anthropic = answers_of_vendors()
     with openai, anthropic:

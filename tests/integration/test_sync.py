@@ -96,12 +96,12 @@ def test_every_public_method_is_there_with_the_same_parameters_and_annotations(o
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
-def test_the_mirror_adds_nothing_of_its_own(ours: type, theirs: type) -> None:
+def test_the_blocking_facade_adds_no_methods(ours: type, theirs: type) -> None:
     names = {RENAMED.get(name, name) for name in public(ours)}
     assert {name for name in vars(theirs) if not name.startswith("_")} <= names
 
 
-def test_the_constructor_takes_the_same() -> None:
+def test_the_blocking_constructor_has_the_same_parameters() -> None:
     assert inspect.signature(sync.Roundtable) == inspect.signature(roundtable.Roundtable)
     ours, theirs = (inspect.signature(made) for made in (roundtable.debate, roundtable.debate_sync))
     assert ours.parameters == theirs.parameters
@@ -138,13 +138,13 @@ def test_a_debate_is_held_without_await() -> None:
     assert repr(made).startswith("sync.Roundtable(")
 
 
-def test_one_call_holds_a_debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_call_runs_a_debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_PATH", str(tmp_path / "d.db"))
     assert roundtable.debate_sync("Tea?", rounds=1, agents=scripted_agents({"ada": "Tea"})).answer == "Tea"
     assert states(tmp_path) == ["completed"]
 
 
-def test_errors_come_through_as_themselves() -> None:
+def test_errors_are_raised_unchanged() -> None:
     with sync.Roundtable(seated(CountingModel(lambda _: ValueError("no")), "ada"), storage="memory://") as made:
         with pytest.raises(QuorumLost) as caught:
             made.debate("Tea?")
@@ -211,7 +211,7 @@ def test_a_started_debate_is_followed_paused_and_stopped() -> None:
         assert list(watch) == []
 
 
-def test_it_works_inside_a_running_loop_as_in_a_notebook() -> None:
+def test_the_facade_works_inside_a_running_event_loop_as_in_a_notebook() -> None:
     async def cell() -> str | None:
         with table() as made:
             return made.debate("Tea?", rounds=1).answer
@@ -231,7 +231,7 @@ def test_tables_share_one_thread() -> None:
     assert names.count("roundtable-portal") == 1
 
 
-def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
+def test_an_interrupt_waits_until_the_debate_is_paused_and_is_then_raised() -> None:
     """The last write of a debate takes a while; the interrupt must not overtake it."""
 
     class Slow(MemoryStorage):
@@ -260,7 +260,9 @@ def test_an_interrupt_waits_until_the_debate_is_paused_and_goes_on() -> None:
 
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
-def test_what_ends_the_program_is_raised_as_itself_and_later_debates_run(ending: type[BaseException]) -> None:
+def test_exceptions_that_end_the_program_are_raised_unchanged_and_later_debates_run(
+    ending: type[BaseException],
+) -> None:
     def end(_: object) -> NoReturn:
         raise ending("enough")
 
@@ -287,7 +289,7 @@ def test_an_observer_that_ends_the_program_counts_as_failed(caplog: pytest.LogCa
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_a_debate_that_holds_up_asyncio_run(tmp_path: Path) -> None:
+def test_an_interrupt_ends_a_debate_that_blocks_asyncio_run(tmp_path: Path) -> None:
     """asyncio asks its main task to end on the first Ctrl-C, and raises nothing; the session can be resumed."""
     script = """
         import asyncio
@@ -348,7 +350,7 @@ def states(folder: Path) -> list[str]:
         return [found.status for found in made.sessions()]
 
 
-def test_a_fork_and_a_session_that_goes_on_are_followed() -> None:
+def test_a_fork_and_a_continued_session_are_followed() -> None:
     with sync.Roundtable(seated(CountingModel("Tea"), "ada", "bo"), storage="memory://") as made:
         told = made.debate("Tea?", rounds=2)
         step = made.start_fork(told.session_id, at_round=1, step=True, rounds=3).result()
@@ -361,7 +363,7 @@ def test_a_fork_and_a_session_that_goes_on_are_followed() -> None:
 
 
 @pytest.mark.slow
-def test_a_process_ends_though_a_table_was_never_left(tmp_path: Path) -> None:
+def test_a_process_ends_even_if_a_table_was_never_closed(tmp_path: Path) -> None:
     """What still runs is cancelled and stored as paused; nothing waits for an answer that takes a minute."""
     run(
         """
@@ -411,7 +413,7 @@ def test_an_interrupted_script_ends_and_its_session_can_be_resumed(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_process_gets_a_loop_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_process_gets_its_own_event_loop(tmp_path: Path) -> None:
     said_there = run(
         """
         table = sync.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://")
@@ -428,7 +430,7 @@ def test_a_forked_process_gets_a_loop_of_its_own(tmp_path: Path) -> None:
     assert said_there.split() == ["Tea", "Milk", "Tea"]
 
 
-def test_a_closed_portal_opens_again_and_closing_is_idempotent() -> None:
+def test_a_closed_portal_opens_again_and_closing_twice_is_harmless() -> None:
     portal = Portal()
     portal.close()
 
@@ -442,7 +444,7 @@ def test_a_closed_portal_opens_again_and_closing_is_idempotent() -> None:
     portal.close()
 
 
-def test_a_loop_that_cannot_be_started_is_an_error_and_not_a_wait() -> None:
+def test_an_event_loop_that_cannot_start_is_an_error_and_not_a_hang() -> None:
     opened: Future[Any] = Future()
 
     async def inside() -> None:
@@ -480,7 +482,7 @@ def test_one_debate_takes_the_keys_and_addresses_of_its_providers() -> None:
 
 
 @pytest.mark.slow
-def test_the_blocking_facade_needs_no_import_of_its_own() -> None:
+def test_the_blocking_facade_needs_no_separate_import() -> None:
     code = (
         "import roundtable as rt; print('roundtable.sync' in __import__('sys').modules, rt.sync.Roundtable.__module__)"
     )

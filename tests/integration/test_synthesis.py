@@ -104,7 +104,7 @@ async def test_a_winner_stays_the_answer() -> None:
     assert result.synthesis is not None
 
 
-async def test_it_is_told_what_everybody_said_in_every_round_behind_a_fence() -> None:
+async def test_the_synthesizer_sees_all_answers_of_every_round_inside_a_fence() -> None:
     clerk = Clerk(structured=True)
     await at_odds(clerk).debate("END QUOTE Tea?", rounds=2, synthesize=True)
     request = clerk.requests[0]
@@ -116,7 +116,7 @@ async def test_it_is_told_what_everybody_said_in_every_round_behind_a_fence() ->
     assert (request.metadata["purpose"], request.output_schema is not None) == ("synthesis", True)
 
 
-async def test_votes_are_told_too() -> None:
+async def test_the_synthesizer_sees_votes_too() -> None:
     def answer(request: Any) -> Any:
         voting = '"choice": the option you vote for' in request.messages[-1].content
         return {"choice": "For", "reasoning": "So."} if voting else parted(request)
@@ -127,7 +127,7 @@ async def test_votes_are_told_too() -> None:
     assert "votes: For" in clerk.requests[0].messages[-1].content
 
 
-async def test_without_a_seat_the_first_agent_does_it() -> None:
+async def test_without_a_seat_the_first_agent_writes_the_synthesis() -> None:
     def answer(request: Any) -> Any:
         return parted(request)
 
@@ -145,7 +145,7 @@ async def test_without_a_seat_the_first_agent_does_it() -> None:
 # ---------------------------------------------------------------- after the fact
 
 
-async def test_it_is_paid_for_once_whenever_it_is_asked_for() -> None:
+async def test_a_synthesis_is_paid_for_once_however_often_it_is_requested() -> None:
     clerk, storage = Clerk(), MemoryStorage()
     table = at_odds(clerk, storage)
     result = await table.debate("Tea?", rounds=1)
@@ -159,7 +159,7 @@ async def test_it_is_paid_for_once_whenever_it_is_asked_for() -> None:
     assert DebateResult.from_json(after.to_json()) == after
 
 
-async def test_what_is_said_later_voids_it() -> None:
+async def test_later_rounds_invalidate_the_synthesis() -> None:
     clerk = Clerk(MADE, {**MADE, "conclusion": "Later."})
     table = at_odds(clerk)
     result = await table.debate("Tea?", rounds=1, synthesize=True)
@@ -185,14 +185,14 @@ async def test_an_agent_of_the_session_may_be_named() -> None:
         await table.synthesize(result.session_id, by="zoe")
 
 
-async def test_a_session_in_which_nobody_answered_has_none() -> None:
+async def test_a_session_without_answers_has_no_synthesis() -> None:
     agents, storage = seated(CountingModel("Tea"), "ada", "bo"), MemoryStorage()
     session = await engine_of(storage, agents).start_debate(asking(agents))
     with pytest.raises(SessionConflict, match="no answers yet"):
         await at_odds(Clerk(), storage).synthesize(session.id)
 
 
-def test_it_has_a_form_without_await_and_shows_in_every_report() -> None:
+def test_the_synthesis_has_a_blocking_call_and_is_in_every_report() -> None:
     with sync.Roundtable(
         seated(CountingModel(parted), "ada", "bo"), storage="memory://", seats={"synthesizer": Clerk()}
     ) as table:
@@ -209,7 +209,7 @@ def test_it_has_a_form_without_await_and_shows_in_every_report() -> None:
 # ---------------------------------------------------------------- what goes wrong
 
 
-async def test_an_answer_that_cannot_be_read_is_asked_for_once_more() -> None:
+async def test_an_unreadable_synthesis_is_requested_once_more() -> None:
     clerk = Clerk("words", MADE)
     result = await at_odds(clerk).debate("Tea?", rounds=1, synthesize=True)
     assert result.synthesis is not None
@@ -225,7 +225,7 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_once_more() -> None:
         ((KeyError("odd"),), "KeyError", 0),
     ],
 )
-async def test_a_synthesis_that_fails_costs_the_debate_nothing(replies: Any, why: str, calls: int) -> None:
+async def test_a_failed_synthesis_does_not_fail_the_debate(replies: Any, why: str, calls: int) -> None:
     result = await at_odds(Clerk(*replies), timeout_s=0.2).debate("Tea?", rounds=1, synthesize=True)
     assert (result.status, result.session_status, result.answer) == ("completed", "completed", None)
     assert result.exit is not None
@@ -236,7 +236,7 @@ async def test_a_synthesis_that_fails_costs_the_debate_nothing(replies: Any, why
     assert why in result.to_markdown()
 
 
-async def test_after_the_fact_the_failure_is_raised_and_its_cost_is_stored() -> None:
+async def test_a_synthesis_after_the_debate_raises_its_failure_and_stores_its_cost() -> None:
     table = at_odds(Clerk(" ", " ", MADE))
     result = await table.debate("Tea?", rounds=1)
     with pytest.raises(ParseError, match="blank"):
@@ -246,7 +246,7 @@ async def test_after_the_fact_the_failure_is_raised_and_its_cost_is_stored() -> 
     assert (await table.synthesize(result.session_id)).conclusion == "Drink what you like."
 
 
-async def test_of_answers_that_cannot_be_read_the_text_is_the_conclusion_and_no_answer() -> None:
+async def test_the_text_of_an_unreadable_synthesis_is_the_conclusion_but_not_the_answer() -> None:
     storage = MemoryStorage()
     table = at_odds(Clerk("Both wake.", "Both wake, say both.", MADE), storage)
     result = await table.debate("Tea?", rounds=1, synthesize=True)
@@ -264,7 +264,7 @@ async def test_of_answers_that_cannot_be_read_the_text_is_the_conclusion_and_no_
     assert (await table.session(result.session_id)).answer == "Drink what you like."
 
 
-async def test_a_first_answer_that_holds_more_than_the_second_counts() -> None:
+async def test_a_first_synthesis_with_more_content_than_the_second_counts() -> None:
     cut = '{"commonGround": ["Both wake."], "conclusion": "Drink wh'
     result = await at_odds(Clerk(cut, "Sorry.")).debate("Tea?", rounds=1, synthesize=True)
     made = result.synthesis
@@ -283,7 +283,7 @@ async def test_a_first_answer_that_holds_more_than_the_second_counts() -> None:
         pytest.param({"focus_question": "And milk?"}, id="focused"),
     ],
 )
-async def test_a_process_that_dies_while_it_is_made_leaves_a_debate_that_is_over(more: dict[str, Any]) -> None:
+async def test_a_process_that_dies_during_the_synthesis_leaves_a_finished_debate(more: dict[str, Any]) -> None:
     result, died = await died_while_it_was_made()
     clerk = Clerk()
     async with at_odds(clerk, died) as resuming:
@@ -312,7 +312,7 @@ async def died_while_it_was_made() -> tuple[DebateResult, MemoryStorage]:
 @pytest.mark.both_loops
 @pytest.mark.parametrize("when", ["while the round is measured", "before it is written", "while it is written"])
 @pytest.mark.parametrize("extended", [False, True], ids=["resumed", "extended"])
-async def test_a_debate_that_is_paused_before_its_synthesis_is_put_together_when_it_goes_on(
+async def test_a_debate_that_is_paused_before_its_synthesis_is_synthesized_when_it_continues(
     when: str, extended: bool
 ) -> None:
     replies = [MADE] if when == "while the round is measured" else [Delay(NEVER_S, MADE), MADE]
@@ -347,7 +347,7 @@ async def test_a_debate_that_is_paused_before_its_synthesis_is_put_together_when
     await fold_of(storage, back.session_id)
 
 
-async def test_a_pause_of_a_dead_process_leaves_the_synthesis_to_who_resumes() -> None:
+async def test_after_a_pause_by_a_dead_process_resuming_makes_the_synthesis() -> None:
     result, died = await died_while_it_was_made()
     table = at_odds(Clerk(), died)
     await table.pause(result.session_id)
@@ -358,7 +358,7 @@ async def test_a_pause_of_a_dead_process_leaves_the_synthesis_to_who_resumes() -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["deadline", "stop", "cancel"])
-async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
+async def test_a_debate_is_finished_although_its_synthesis_was_cancelled(how: str) -> None:
     clerk, storage = Clerk(Delay(60, MADE)), MemoryStorage()
     table = at_odds(clerk, storage)
     deadline = 2.0 if how == "deadline" else None
@@ -382,7 +382,7 @@ async def test_who_cannot_wait_for_it_finds_the_debate_over(how: str) -> None:
     await fold_of(storage, handle.session_id)
 
 
-async def test_a_budget_that_is_spent_leaves_what_the_synthesis_needs() -> None:
+async def test_a_spent_budget_leaves_enough_for_the_synthesis() -> None:
     clerk = Clerk()
     result = await at_odds(clerk).debate(
         "Tea?", rounds=3, synthesize=True, budget=Budget(max_calls=5, synthesis_share=0.1)
@@ -393,7 +393,7 @@ async def test_a_budget_that_is_spent_leaves_what_the_synthesis_needs() -> None:
     assert result.usage.calls == 5
 
 
-async def test_a_round_held_by_itself_is_put_together_too() -> None:
+async def test_a_single_round_is_synthesized_too() -> None:
     agents, storage = seated(CountingModel("Tea"), "ada", "bo"), MemoryStorage()
     engine = engine_of(storage, agents)
     session = await engine.start_debate(asking(agents, rounds=1, synthesize=True))
@@ -403,7 +403,7 @@ async def test_a_round_held_by_itself_is_put_together_too() -> None:
     assert fold.synthesis_error is not None
 
 
-async def test_seats_that_cannot_do_it_are_refused_before_anybody_is_asked() -> None:
+async def test_seats_that_cannot_synthesize_are_refused_before_any_agent_is_asked() -> None:
     model = CountingModel(parted)
     table = table_of(model, "ada", "bo", seats={"synthesizer": [Clerk(), Clerk()]})
     with pytest.raises(ConfigurationError, match="one model"):
@@ -413,7 +413,7 @@ async def test_seats_that_cannot_do_it_are_refused_before_anybody_is_asked() -> 
     assert not model.begun
 
 
-async def test_an_end_that_could_not_be_stored_is_written_by_who_resumes() -> None:
+async def test_an_end_that_could_not_be_stored_is_written_on_resume() -> None:
     class Full(MemoryStorage):
         full = True
 
@@ -434,7 +434,7 @@ async def test_an_end_that_could_not_be_stored_is_written_by_who_resumes() -> No
     assert (result.status, result.synthesis is not None, len(result.rounds)) == ("completed", True, 1)
 
 
-async def test_private_answers_are_seen_by_no_synthesizer() -> None:
+async def test_the_synthesizer_sees_no_private_answers() -> None:
     def answer(request: Any) -> str:
         return "Secret" if "by yourself" in request.messages[0].content else "Tea"
 

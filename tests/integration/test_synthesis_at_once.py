@@ -17,7 +17,7 @@ from roundtable.types import ChatRequest, ChatResponse
 pytestmark = pytest.mark.both_loops
 
 
-async def test_all_who_ask_at_once_share_one_paid_call() -> None:
+async def test_simultaneous_requests_share_one_paid_call() -> None:
     clerk, storage = Clerk(Delay(0.05, MADE)), MemoryStorage()
     table = at_odds(clerk, storage)
     result = await table.debate("Tea?", rounds=1)
@@ -35,7 +35,7 @@ async def test_all_who_ask_at_once_share_one_paid_call() -> None:
     assert told.count("synthesis_complete") == 1
 
 
-async def test_all_who_ask_at_once_share_its_failure() -> None:
+async def test_simultaneous_requests_share_its_failure() -> None:
     clerk = Clerk(Delay(0.05, " "), " ")
     table = at_odds(clerk)
     result = await table.debate("Tea?", rounds=1)
@@ -52,7 +52,7 @@ async def test_all_who_ask_at_once_share_its_failure() -> None:
     assert (len(failures), len(clerk.requests)) == (2, 2)  # one try and its repair
 
 
-async def test_who_waits_for_a_synthesis_makes_it_when_its_maker_is_cancelled() -> None:
+async def test_a_waiting_request_makes_the_synthesis_when_the_first_one_is_cancelled() -> None:
     clerk = Clerk(Delay(ENOUGH_S, MADE), MADE)
     table = at_odds(clerk)
     result = await table.debate("Tea?", rounds=1)
@@ -76,7 +76,7 @@ async def test_who_waits_for_a_synthesis_makes_it_when_its_maker_is_cancelled() 
     assert [one.conclusion for one in made] == ["Drink what you like."]
 
 
-async def test_another_agent_is_asked_after_the_one_that_is_at_it() -> None:
+async def test_another_agent_is_asked_after_the_current_one_has_finished() -> None:
     clerk = Clerk(Delay(0.05, MADE))
 
     class Talker(CountingModel):

@@ -60,7 +60,7 @@ async def held(spoken: ScriptedModel, agents: object = None, **options: object) 
         return told, events.result
 
 
-async def test_the_sixteen_events_come_in_the_order_and_with_the_fields_of_seed_004() -> None:
+async def test_the_sixteen_events_have_the_order_and_fields_of_seed_004() -> None:
     spoken = model(initiator=[CALL, PLAN], ada=[CALL, "Acme is cold.", "Still cold."])
     initiator = AgentProfile("initiator", tools=["count"])
     told, result = await held(spoken, initiator=initiator, rounds=2)
@@ -105,7 +105,7 @@ async def test_the_sixteen_events_come_in_the_order_and_with_the_fields_of_seed_
     assert rt.DebateResult.model_validate_json(result.model_dump_json()) == result
 
 
-async def test_one_after_another_sees_the_reports_before_and_at_once_does_not() -> None:
+async def test_sequential_agents_see_earlier_reports_and_parallel_agents_do_not() -> None:
     for order, seen in (("sequential", True), ("parallel", False)):
         spoken = model()
         await held(spoken, rounds=1, order=order)
@@ -115,7 +115,7 @@ async def test_one_after_another_sees_the_reports_before_and_at_once_does_not() 
         assert "Find cold prospects." in asked["ada"]
 
 
-async def test_tools_are_offered_to_whom_they_belong_and_steps_end() -> None:
+async def test_tools_are_offered_to_their_owners_and_steps_have_a_limit() -> None:
     spoken = model(ada=[CALL, "It is done."])
     _, result = await held(spoken, [AgentProfile("ada", tools=["count"], max_steps=2), AgentProfile("bo")], rounds=1)
     offered = {
@@ -125,7 +125,7 @@ async def test_tools_are_offered_to_whom_they_belong_and_steps_end() -> None:
     assert result.team.rounds[0][0].steps == 2
 
 
-async def test_functions_and_models_belong_to_a_profile() -> None:
+async def test_a_profile_can_have_functions_and_models() -> None:
     def weigh(item: str) -> int:
         """Weigh an item."""
         return len(item)
@@ -139,7 +139,7 @@ async def test_functions_and_models_belong_to_a_profile() -> None:
     assert result.team.rounds[0][0].response == "By my own model."
 
 
-async def test_a_failed_agent_is_skipped_and_said_to_be_missing() -> None:
+async def test_a_failed_agent_is_skipped_and_reported_as_missing() -> None:
     told, result = await held(model(ada=DEAD), rounds=1)
     error = next(event for event in told if event.type == "agent_error")
     assert (error.agent, error.action) == ("ada", "skip")
@@ -147,7 +147,7 @@ async def test_a_failed_agent_is_skipped_and_said_to_be_missing() -> None:
     assert not result.roster.complete
 
 
-async def test_an_agent_may_try_once_more() -> None:
+async def test_an_agent_can_retry_once() -> None:
     profiles = [AgentProfile("ada", on_error="retry"), AgentProfile("bo", on_error="retry")]
     spoken = model(ada=[DEAD, "Now it works."], bo=DEAD)
     told, result = await held(spoken, profiles, rounds=1)
@@ -156,7 +156,7 @@ async def test_an_agent_may_try_once_more() -> None:
     assert [one.response for one in result.team.rounds[0]] == ["Now it works."]
 
 
-async def test_an_agent_may_end_the_conversation_which_then_can_be_resumed() -> None:
+async def test_an_agent_can_end_the_conversation_which_can_then_be_resumed() -> None:
     spoken = model(ada=[DEAD, "Now it works."])
     at = table(spoken)
     with pytest.raises(AgentError, match="cannot continue without it") as caught:
@@ -186,7 +186,7 @@ async def test_initiator_and_summarizer_fail_by_the_same_rules(who: str) -> None
 
 
 @pytest.mark.parametrize("who", ["initiator", "summarizer"])
-async def test_a_conversation_ended_outside_its_rounds_goes_on_there(who: str) -> None:
+async def test_a_conversation_that_ended_outside_its_rounds_continues_there(who: str) -> None:
     good = PLAN if who == "initiator" else "Call Acme."
     spoken = model(**{who: [DEAD, DEAD, good]})
     at = table(spoken)
@@ -211,7 +211,7 @@ async def test_a_retry_of_the_initiator_names_the_round_in_which_its_turn_is_sto
 
 
 @pytest.mark.parametrize("failing_append", range(1, 6))
-async def test_a_turn_whose_answer_is_stored_although_the_write_failed_counts_once(failing_append: int) -> None:
+async def test_a_turn_that_was_stored_despite_a_write_error_counts_once(failing_append: int) -> None:
     storage = FailingStorage(MemoryStorage(), after=failing_append, lost_answer=True)
     async with table(model(), storage=storage) as at:
         with pytest.raises(StorageError) as broken:
@@ -225,7 +225,7 @@ async def test_a_turn_whose_answer_is_stored_although_the_write_failed_counts_on
     assert (result.answer, result.usage.calls) == ("Call Acme.", 3)
 
 
-async def test_nobody_answering_is_a_lost_quorum() -> None:
+async def test_a_round_without_answers_is_a_lost_quorum() -> None:
     with pytest.raises(QuorumLost, match="0 of 2"):
         await table(model(ada=DEAD, bo=DEAD)).converse(
             agents=[AgentProfile("ada"), AgentProfile("bo")], messages="Go.", rounds=1
@@ -233,7 +233,9 @@ async def test_nobody_answering_is_a_lost_quorum() -> None:
 
 
 @pytest.mark.parametrize("order", ["sequential", "parallel"])
-async def test_after_nobody_answered_every_member_is_asked_again(order: Literal["sequential", "parallel"]) -> None:
+async def test_after_a_round_without_answers_every_member_is_asked_again(
+    order: Literal["sequential", "parallel"],
+) -> None:
     spoken = model(ada=[DEAD, "Acme is cold."], bo=[DEAD, "Acme first."])
     at = table(spoken)
     with pytest.raises(QuorumLost) as caught:
@@ -281,7 +283,7 @@ async def test_a_stop_ends_it_and_a_spent_budget_pauses_it() -> None:
     assert (result.session_status, result.exit.reason) == ("paused", "budget")
 
 
-async def test_another_table_goes_on_with_a_stored_team(tmp_path) -> None:
+async def test_another_table_continues_a_stored_team(tmp_path) -> None:
     place = f"sqlite:///{tmp_path / 'team.db'}"
     asked = model(ada=[CALL, Delay(60, "late")])
     profiles = [AgentProfile("ada", tools=["count"]), AgentProfile("bo")]
@@ -351,7 +353,7 @@ async def test_the_conversation_before_the_request_is_shown_as_quotations() -> N
         ({"agents": [AgentProfile("ada", model="nowhere:m")]}, "CONFIGURATION_ERROR", "nowhere"),
     ],
 )
-async def test_what_does_not_fit_is_refused_before_anybody_is_asked(given, code, words) -> None:
+async def test_wrong_arguments_are_refused_before_any_agent_is_asked(given, code, words) -> None:
     spoken = model()
     at = table(spoken, profiles=[AgentProfile("scout")])
     with pytest.raises(ConfigurationError, match=words) as caught:
@@ -359,7 +361,7 @@ async def test_what_does_not_fit_is_refused_before_anybody_is_asked(given, code,
     assert (caught.value.code, spoken.requests) == (code, [])
 
 
-async def test_a_team_needs_a_model_and_is_no_mode_of_a_debate() -> None:
+async def test_a_team_needs_a_model_and_is_not_a_mode_of_a_debate() -> None:
     class Mute:
         id = name = provider = model = "mute"
 
@@ -432,7 +434,7 @@ async def test_a_plugin_brings_profiles_with_their_tools() -> None:
         rt.Roundtable([spoken], storage="memory://", plugins=[Wrong()])._wiring  # noqa: B018
 
 
-async def test_leaving_the_stream_pauses() -> None:
+async def test_leaving_the_stream_pauses_the_conversation() -> None:
     async with table(model(ada=Delay(60, "late"))) as at:
         async with at.stream_conversation(agents=[AgentProfile("ada")], messages="Go.", rounds=1) as events:
             async for event in events:
@@ -450,7 +452,7 @@ def test_the_blocking_facade_has_the_same_conversations() -> None:
         assert at.start_conversation(**ask).result().answer == "Call Acme."
 
 
-def test_it_works_in_trio_too() -> None:
+def test_a_team_works_in_trio_too() -> None:
     result = anyio.run(held, model(), backend="trio")
     assert result[1].answer == "Call Acme."
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-async def test_users_share_models_and_storage_and_see_their_own_sessions_alone() -> None:
+async def test_users_share_models_and_storage_and_see_only_their_own_sessions() -> None:
     async with Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://") as table:
         ann, ben = table.for_tenant("ann"), table.for_tenant("ben")
         assert ann._wiring.storage is ben._wiring.storage is table._wiring.storage
@@ -30,7 +30,7 @@ async def test_users_share_models_and_storage_and_see_their_own_sessions_alone()
             await ben.session(held.session.id)
 
 
-async def test_nobody_hears_a_session_of_somebody_else_that_runs() -> None:
+async def test_a_user_gets_no_events_of_a_session_of_another_user() -> None:
     async with (
         Roundtable(scripted_agents({"ada": Delay(0.1, {"position": "Tea"})}), storage="memory://") as table,
         table.for_tenant("ann") as ann,
@@ -42,7 +42,7 @@ async def test_nobody_hears_a_session_of_somebody_else_that_runs() -> None:
         assert (await handle.result()).answer == "Tea"
 
 
-async def test_a_lent_table_that_is_closed_leaves_the_shared_parts_open(tmp_path: Path) -> None:
+async def test_closing_the_table_of_a_tenant_leaves_the_shared_parts_open(tmp_path: Path) -> None:
     table = Roundtable(scripted_agents({"ada": "Tea"}), storage=f"sqlite:///{tmp_path / 'd.db'}")
     async with table:
         async with table.for_tenant("ann") as ann:
@@ -52,7 +52,7 @@ async def test_a_lent_table_that_is_closed_leaves_the_shared_parts_open(tmp_path
         assert len(await ann.sessions()) == 1
 
 
-async def test_a_tenants_table_follows_a_table_that_is_closed_and_used_again(tmp_path: Path) -> None:
+async def test_the_table_of_a_tenant_follows_its_table_when_that_is_closed_and_used_again(tmp_path: Path) -> None:
     agents = scripted_agents({"ada": "Tea", "bo": "Tea"})
     table = Roundtable(agents, storage=f"sqlite:///{tmp_path}/debates.db")
     ann = table.for_tenant("ann")
@@ -73,7 +73,7 @@ async def test_a_budget_of_the_table_is_shared() -> None:
         await table.for_tenant("ben").debate("Tea?", rounds=1)
 
 
-async def test_an_observer_of_one_tenant_hears_nothing_of_others() -> None:
+async def test_an_observer_of_one_tenant_gets_no_events_of_others() -> None:
     all_of_them, of_ann = RecordingObserver(), RecordingObserver()
     table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[all_of_them])
     held = await table.for_tenant("ann", observers=[of_ann]).debate("Tea?", rounds=1)
@@ -82,7 +82,7 @@ async def test_an_observer_of_one_tenant_hears_nothing_of_others() -> None:
     assert {event.session_id for event in all_of_them.events} == {held.session.id, other.session.id}
 
 
-async def test_the_table_of_a_tenant_lends_its_observers_too() -> None:
+async def test_tables_of_tenants_have_the_observers_of_their_table_too() -> None:
     first, second, third = RecordingObserver(), RecordingObserver(), RecordingObserver()
     table = Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://", observers=[first])
     ann = table.for_tenant("ann", observers=[second])
@@ -93,12 +93,12 @@ async def test_the_table_of_a_tenant_lends_its_observers_too() -> None:
     assert len(third.events) < len(second.events) == len(first.events)
 
 
-async def test_a_tenant_has_a_name() -> None:
+async def test_a_tenant_needs_a_name() -> None:
     with pytest.raises(ConfigurationError, match="tenant"):
         await Roundtable(storage="memory://").for_tenant("").sessions()
 
 
-def test_the_facade_without_await_lends_too() -> None:
+def test_the_blocking_facade_has_tables_of_tenants_too() -> None:
     with sync.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://") as table:
         table.for_tenant("ann").debate("Tea?", rounds=1)
         assert len(table.for_tenant("ann").sessions()) == 1

@@ -84,7 +84,7 @@ async def test_an_allowed_call_runs_and_the_approver_knows_who_calls_what() -> N
     ("verdict", "error"),
     [(False, "not approved"), ("too expensive", "not approved: too expensive"), (None, "not approved"), (1, "not app")],
 )
-async def test_what_is_not_allowed_does_not_run_and_the_agent_reads_why(verdict: object, error: str) -> None:
+async def test_a_refused_call_does_not_run_and_the_agent_reads_why(verdict: object, error: str) -> None:
     shop, call, result = await held(lambda request: verdict)
     assert shop.orders == []
     assert call.error.startswith(error)
@@ -110,7 +110,7 @@ async def test_an_approver_that_fails_allows_nothing(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(3)], ids=["is cancelled", "ends the program"])
-async def test_an_approver_that_raises_more_than_an_error_on_its_thread_allows_nothing(error: BaseException) -> None:
+async def test_an_approver_that_raises_a_base_exception_on_its_thread_allows_nothing(error: BaseException) -> None:
     def approve(request: ToolRequest) -> bool:
         raise error
 
@@ -118,7 +118,7 @@ async def test_an_approver_that_raises_more_than_an_error_on_its_thread_allows_n
     assert (shop.orders, call.error) == ([], "not approved: nobody could be asked (RuntimeError)")
 
 
-async def test_an_approver_that_cancels_a_request_of_its_own_allows_nothing() -> None:
+async def test_an_approver_that_cancels_its_own_request_allows_nothing() -> None:
     async def approve(request: ToolRequest) -> bool:
         await anyio.lowlevel.checkpoint()
         raise asyncio.CancelledError
@@ -128,7 +128,7 @@ async def test_an_approver_that_cancels_a_request_of_its_own_allows_nothing() ->
 
 
 @pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt])
-async def test_an_approver_that_ends_the_program_ends_it_as_itself_and_the_session_can_be_resumed(
+async def test_an_approver_can_end_the_program_and_the_session_can_be_resumed(
     ending: type[BaseException],
 ) -> None:
     wants_to_end = True
@@ -151,7 +151,7 @@ async def test_an_approver_that_ends_the_program_ends_it_as_itself_and_the_sessi
     assert shop.orders == ["tea"]
 
 
-async def test_a_function_that_blocks_holds_up_nothing() -> None:
+async def test_a_blocking_approver_blocks_nothing_else() -> None:
     ready, asked = anyio.Event(), anyio.Event()
 
     def approve(request: ToolRequest) -> bool:
@@ -170,7 +170,7 @@ async def test_a_function_that_blocks_holds_up_nothing() -> None:
     assert shop.orders == ["tea"]
 
 
-async def test_functions_that_wait_for_a_person_take_no_threads_from_others() -> None:
+async def test_approvers_that_wait_for_a_person_take_no_threads_from_others() -> None:
     asked, answered = anyio.Semaphore(0), threading.Event()
     shared = anyio.to_thread.current_default_thread_limiter()
     threads, shared.total_tokens = shared.total_tokens, 1
@@ -199,7 +199,7 @@ async def test_functions_that_wait_for_a_person_take_no_threads_from_others() ->
     assert shop.orders == ["tea", "tea"]
 
 
-async def test_the_wait_for_an_approval_is_not_that_of_the_tool() -> None:
+async def test_the_wait_for_an_approval_does_not_count_toward_the_time_limit_of_the_tool() -> None:
     async def approve(request: ToolRequest) -> bool:
         await anyio.sleep(0.2)
         return True
@@ -209,7 +209,7 @@ async def test_the_wait_for_an_approval_is_not_that_of_the_tool() -> None:
     assert (shop.orders, call.error) == (["tea"], None)
 
 
-async def test_nobody_is_asked_about_arguments_that_do_not_fit_nor_about_what_only_reads_the_debate() -> None:
+async def test_no_approval_is_needed_for_invalid_arguments_or_tools_that_only_read_the_debate() -> None:
     requests: list[str] = []
 
     def approve(request: ToolRequest) -> bool:
@@ -241,7 +241,7 @@ class Foreign:
 
 
 @pytest.mark.parametrize("where", ["table", "agent", "agent's own kit"])
-async def test_tools_of_others_need_approval_wherever_they_are(where: str) -> None:
+async def test_custom_tools_need_approval_wherever_they_are(where: str) -> None:
     foreign = Foreign()
     model = asks("get_context", item="tea")
     kit: Any = foreign
@@ -256,13 +256,13 @@ async def test_tools_of_others_need_approval_wherever_they_are(where: str) -> No
     assert result.rounds[0].responses[0].tool_calls[0].error == "not approved: no"
 
 
-def test_an_approver_that_is_no_function_is_refused() -> None:
+def test_an_approver_that_is_not_a_function_is_refused() -> None:
     table = Roundtable([asks()], storage="memory://", approve_tools="yes")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="approve_tools must be a function, not 'yes'"):
         _ = table._wiring
 
 
-async def test_each_agent_needs_an_approval_of_its_own_for_a_call_that_runs_once() -> None:
+async def test_each_agent_needs_its_own_approval_for_a_shared_call() -> None:
     runs: list[str] = []
 
     @rt.tool(cached=True)
@@ -325,7 +325,7 @@ async def test_events_say_which_call_waits_and_how_it_was_decided() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"), [("get_context", {}), ("order", {"item": 3}), ("no_such_tool", {"item": "tea"})]
 )
-async def test_calls_that_nobody_is_asked_about_have_no_such_events(name: str, arguments: dict[str, object]) -> None:
+async def test_calls_without_approval_have_no_approval_events(name: str, arguments: dict[str, object]) -> None:
     shop = Shop()
     options: Any = {"tools": [shop.tool(), "get_context"], "approve_tools": lambda request: True}
     async with Roundtable([asks(name, **arguments)], storage="memory://", **options) as table:
@@ -346,7 +346,7 @@ async def test_an_approver_that_fails_is_a_refusal_in_the_events() -> None:
     assert (decided.allowed, decided.reason) == (False, "nobody could be asked (OSError)")
 
 
-async def test_a_call_that_is_cancelled_while_it_waits_has_no_decision_and_waits_again_after_resume() -> None:
+async def test_a_call_cancelled_during_its_wait_has_no_decision_and_waits_again_after_resume() -> None:
     asked = anyio.Event()
     may_answer = False
 

@@ -85,7 +85,7 @@ def results_in(request: ChatRequest) -> list[Any]:
     return found
 
 
-async def test_a_function_is_all_it_takes() -> None:
+async def test_a_plain_function_is_a_complete_tool() -> None:
     at_table = table(once(wish("price", {"item": "tea"})), [price])
     result = await at_table.debate(TOPIC, rounds=1)
     for answer in result.rounds[0].responses:
@@ -100,7 +100,7 @@ async def test_a_function_is_all_it_takes() -> None:
     assert result.answer == "Tea"
 
 
-async def test_the_same_call_of_two_agents_is_carried_out_once_in_each_round() -> None:
+async def test_equal_calls_of_two_agents_run_once_in_each_round() -> None:
     ran: list[str] = []
 
     @tool
@@ -116,7 +116,7 @@ async def test_the_same_call_of_two_agents_is_carried_out_once_in_each_round() -
     assert {answer.tool_calls[0].output["data"] for answer in result.rounds[1].responses} == {2}
 
 
-async def test_calls_and_results_are_told_and_stored_in_the_order_they_happened() -> None:
+async def test_calls_and_results_are_emitted_and_stored_in_order() -> None:
     heard: list[Event] = []
     at_table = table(once(wish("price", {"item": "tea"}), wish("gone", id_="c2")), [price], observers=[heard.append])
     result = await at_table.debate(TOPIC, rounds=1, agents=agents(once(wish("price", {"item": "tea"})), "ada"))
@@ -130,7 +130,7 @@ async def test_calls_and_results_are_told_and_stored_in_the_order_they_happened(
     assert [event for event in stored if event.type.startswith("agent_tool")] == told[:2]
 
 
-async def test_two_debates_at_once_never_mix() -> None:
+async def test_tool_calls_of_simultaneous_debates_never_mix() -> None:
     seen: dict[str, set[str]] = {}
     lock = threading.Lock()
 
@@ -172,7 +172,7 @@ async def test_two_debates_at_once_never_mix() -> None:
                 assert (context.output["data"]["topic"], context.output["data"]["currentRound"]) == (topic, held.number)
 
 
-async def test_an_answer_handed_in_by_a_tool_wins_over_text_and_ends_the_turn() -> None:
+async def test_an_answer_submitted_by_a_tool_wins_over_text_and_ends_the_turn() -> None:
     handed = {"position": "Coffee", "reasoning": "It wakes.", "confidence": 1.7}
     model = ScriptedModel([wish("submit_response", handed).model_copy(update={"text": TEA})])
     ada = BaseAgent(AgentConfig(id="ada", name="Ada", provider="scripted"), model)
@@ -183,7 +183,7 @@ async def test_an_answer_handed_in_by_a_tool_wins_over_text_and_ends_the_turn() 
     assert model.calls == 1
 
 
-async def test_an_answer_that_does_not_fit_is_not_taken() -> None:
+async def test_an_invalid_submitted_answer_is_not_accepted() -> None:
     model = ScriptedModel([wish("submit_response", {"position": ""}), TEA])
     ada = BaseAgent(AgentConfig(id="ada", name="Ada", provider="scripted"), model)
     result = await roundtable.Roundtable([ada], storage="memory://", tools=["submit_response"]).debate(TOPIC, rounds=1)
@@ -192,7 +192,7 @@ async def test_an_answer_that_does_not_fit_is_not_taken() -> None:
     assert "position" in str(answer.tool_calls[0].error)
 
 
-async def test_only_turns_for_a_position_are_offered_to_hand_one_in() -> None:
+async def test_the_tool_to_submit_an_answer_is_offered_only_in_turns_for_a_position() -> None:
     at_table = table({"*": '{"position": "Tea", "choice": "Tea", "ranking": ["Tea"]}'}, ["submit_response"])
     seats = agents(lambda request: TEA)
     await at_table.debate(TOPIC, mode="oxford", rounds=1, agents=seats)
@@ -204,7 +204,7 @@ async def test_only_turns_for_a_position_are_offered_to_hand_one_in() -> None:
     assert offers <= {True, False}
 
 
-async def test_evidence_is_of_this_debate_without_the_asker_s_own() -> None:
+async def test_evidence_comes_from_this_debate_without_the_answers_of_the_asking_agent() -> None:
     model_of: dict[str, ScriptedModel] = {}
     seats = []
     for name in ("ada", "bo", "cy"):
@@ -221,7 +221,7 @@ async def test_evidence_is_of_this_debate_without_the_asker_s_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["get_context", "fact_check"])
-async def test_tools_of_a_nameless_mode_name_nobody(name: str) -> None:
+async def test_tools_in_an_anonymous_mode_show_no_names(name: str) -> None:
     arguments: JsonObject = {"claim": "Tea keeps."} if name == "fact_check" else {}
     at_table = table(once(wish(name, arguments)), [name])
     result = await at_table.debate(TOPIC, mode="delphi", rounds=2)
@@ -232,7 +232,7 @@ async def test_tools_of_a_nameless_mode_name_nobody(name: str) -> None:
         assert "Bo" not in output
 
 
-async def test_an_agent_with_tools_of_its_own_keeps_those() -> None:
+async def test_an_agent_with_its_own_tools_keeps_them() -> None:
     own = DefaultAgentToolkit()
     ada, bo = agents(lambda request: TEA)
     ada.set_toolkit(own)
@@ -251,7 +251,7 @@ class Weather:
         registrar.add("weather", lambda: ToolDefinition("weather", "Tells it.", {}, lambda given: "rain"))
 
 
-async def test_a_plugin_s_tool_is_offered_by_its_name() -> None:
+async def test_a_tool_of_a_plugin_is_offered_by_its_name() -> None:
     at_table = table(once(wish("weather")), ["weather"], plugins=[Weather()])
     result = await at_table.debate(TOPIC, rounds=1)
     assert result.rounds[0].responses[0].tool_calls[0].output["data"] == "rain"
@@ -268,12 +268,12 @@ async def test_a_plugin_s_tool_is_offered_by_its_name() -> None:
     ],
     ids=["a text", "unknown", "a number", "twice", "a class"],
 )
-async def test_what_is_no_tool_is_refused_before_anybody_is_asked(tools: Any, message: str) -> None:
+async def test_a_value_that_is_not_a_tool_is_refused_before_any_agent_is_asked(tools: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         await table({}, tools).debate(TOPIC)
 
 
-async def test_tools_that_hold_something_are_made_ready_and_released() -> None:
+async def test_tools_with_resources_are_prepared_and_released() -> None:
     life: list[str] = []
 
     class Held:
@@ -301,7 +301,7 @@ def test_the_blocking_facade_takes_tools_too() -> None:
 
 
 @pytest.mark.parametrize(("mode", "most"), [("collaborative", 10), ("adversarial", 5)])
-async def test_the_allowance_of_the_mode_is_kept(mode: str, most: int) -> None:
+async def test_the_tool_limit_of_the_mode_is_respected(mode: str, most: int) -> None:
     many = ChatResponse(
         text="",
         finish_reason="tool_calls",
@@ -362,7 +362,7 @@ async def test_a_debate_with_tools_is_replayed_without_a_model(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("lost", ["agent_tool_call", "agent_tool_result"])
-async def test_a_tool_event_that_cannot_be_stored_breaks_the_debate_and_it_resumes(lost: str) -> None:
+async def test_a_tool_event_that_cannot_be_stored_fails_the_debate_which_can_be_resumed(lost: str) -> None:
     class Full(MemoryStorage):
         is_full = True
 
@@ -386,7 +386,7 @@ async def test_a_tool_event_that_cannot_be_stored_breaks_the_debate_and_it_resum
     assert [record.tool_name for record in result.rounds[0].responses[0].tool_calls] == ["note"]
 
 
-async def test_a_storage_that_cannot_be_looked_at_breaks_the_debate_and_no_agent_is_blamed() -> None:
+async def test_a_storage_that_cannot_be_read_fails_the_debate_and_blames_no_agent() -> None:
     class Blind(MemoryStorage):
         looks = 0
 
@@ -433,7 +433,7 @@ async def test_a_debate_with_deeply_nested_tool_calls_can_be_read_and_extended(
         await debates.import_(await debates.export(result.session_id, "json"), new_id=True)
 
 
-async def test_a_debate_with_a_number_that_no_float_can_hold_can_be_read() -> None:
+async def test_a_debate_with_a_number_beyond_the_range_of_floats_can_be_read() -> None:
     def digits(number: int) -> int:
         """Count the digits."""
         return number
@@ -457,7 +457,7 @@ class DeepAgent(BaseAgent):
 
 
 @pytest.mark.parametrize("address", ["memory://", "sqlite"])
-async def test_an_answer_that_could_not_be_read_again_ends_the_run_and_loses_no_stored_answer(
+async def test_an_answer_that_could_not_be_read_back_ends_the_run_and_loses_no_stored_answer(
     address: str, tmp_path: Path
 ) -> None:
     config = AgentConfig(id="ada", name="Ada", provider="scripted")

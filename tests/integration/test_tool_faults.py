@@ -94,7 +94,7 @@ async def test_p49_an_unknown_tool_with_a_hostile_name_runs_nothing(name: str) -
 
 @pytest.mark.parametrize("name", CALLING)
 @pytest.mark.parametrize("written", ["[1]", "null", '"text"', '{"where": 3}', '{"where": "a", "other": "x"}', "{"])
-async def test_p50_arguments_that_do_not_fit_are_told_and_not_run(name: str, written: str) -> None:
+async def test_p50_invalid_arguments_are_reported_and_not_run(name: str, written: str) -> None:
     (record,), _ = await turn(name, calls(written))
     assert record.error is not None  # of null: on every wire it stands for no arguments, and one is missing
     assert "looked" not in json.dumps(record.output)
@@ -108,7 +108,7 @@ async def test_p51_endless_arguments_are_neither_run_nor_stored(name: str) -> No
 
 
 @pytest.mark.parametrize("name", EACH)
-async def test_p52_an_endless_wish_ends_after_ten_rounds_with_a_turn_without_tools(name: str) -> None:
+async def test_p52_endless_tool_calls_end_after_ten_rounds_with_a_turn_without_tools(name: str) -> None:
     wishes = [calls(json.dumps({"where": str(number)})) for number in range(20)]
     records, seen = await turn(name, *wishes)
     assert len(records) == 10
@@ -191,7 +191,7 @@ class Block:
         pytest.param(odd, "does not fit into JSON", id="P58 is no JSON"),
     ],
 )
-async def test_p56_to_p58_a_fault_of_a_tool_is_told_to_the_model(name: str, made: Any, error: str) -> None:
+async def test_p56_to_p58_an_error_of_a_tool_is_reported_to_the_model(name: str, made: Any, error: str) -> None:
     (record,), seen = await turn(name, calls("{}", tool_name=made.name), tools=[made])
     assert error in str(record.error)
     assert len(str(record.error)) <= 500
@@ -199,14 +199,14 @@ async def test_p56_to_p58_a_fault_of_a_tool_is_told_to_the_model(name: str, made
 
 
 @pytest.mark.slow
-async def test_p58_a_vast_result_is_capped() -> None:
+async def test_p58_a_huge_result_is_truncated() -> None:
     (record,), seen = await turn("openai-chat", calls("{}", tool_name="vast"), tools=[vast])
     assert record.error is None
     assert len(record.to_json()) < 21_000
     assert len(seen[1].body) < 40_000
 
 
-async def test_p59_a_blocking_tool_leaves_the_loop_free() -> None:
+async def test_p59_a_blocking_tool_does_not_block_the_event_loop() -> None:
     blocking = Block()
 
     async def drain() -> None:
@@ -221,7 +221,7 @@ async def test_p59_a_blocking_tool_leaves_the_loop_free() -> None:
     assert record.output == {"success": True, "data": True}
 
 
-async def test_a_model_that_calls_no_tools_is_offered_none_and_told_of_none() -> None:
+async def test_a_model_without_tool_support_is_offered_no_tools() -> None:
     records, seen = await turn("perplexity")
     assert [record.tool_name for record in records if record.tool_name == "look"] == []
     assert len(seen) == 1
@@ -239,7 +239,7 @@ async def test_p55_a_page_inside_the_network_is_refused_and_no_connection_is_mad
     assert b"is not public" in seen[1].body
 
 
-async def test_a_phantom_call_beside_an_answer_makes_no_further_request() -> None:
+async def test_an_empty_call_next_to_an_answer_makes_no_further_request() -> None:
     """Snowflake adds an empty call to each answer."""
     phantom = WIRES["openai-chat"].whole(ANSWER)
     phantom["choices"][0]["message"]["function_call"] = {"name": "", "arguments": ""}
@@ -247,7 +247,7 @@ async def test_a_phantom_call_beside_an_answer_makes_no_further_request() -> Non
     assert ([record.tool_name for record in records], len(seen)) == ([], 1)
 
 
-async def test_a_search_that_the_server_made_itself_makes_no_further_request() -> None:
+async def test_a_search_that_the_server_made_makes_no_further_request() -> None:
     """xAI reports its own search of X as a custom call."""
     searched = WIRES["openai"].whole(ANSWER)
     search = {"type": "custom_tool_call", "call_id": "xs_1", "name": "x_keyword_search", "input": '{"query": "tea"}'}

@@ -70,7 +70,7 @@ def searcher() -> ScriptedModel:
 
 
 @pytest.mark.parametrize("how", ["tool", "toolkit", "own toolkit"])
-async def test_what_a_search_by_a_model_consumes_is_charged_to_the_turn(how: str) -> None:
+async def test_the_usage_of_a_search_by_a_model_is_charged_to_the_turn(how: str) -> None:
     search = ModelSearch(searcher())
     kit = create_default_toolkit(perplexity_search_provider=search)
     ada = seat(wishing(SEARCH), toolkit=kit if how == "own toolkit" else None)
@@ -89,7 +89,7 @@ async def test_a_search_by_a_model_keeps_to_the_budget_of_the_debate() -> None:
     assert (result.status, result.exit.reason) == ("partial", "budget")
 
 
-async def test_the_worst_case_counts_what_tools_ask_models() -> None:
+async def test_the_worst_case_counts_model_calls_of_tools() -> None:
     prices = {"scripted:scripted": {"input": 1.0, "output": 1.0}, "scripted:dear": {"input": 10.0, "output": 10.0}}
     tools: list[Any] = [
         PerplexitySearch(ModelSearch(ScriptedModel([]), max_tokens=10)),
@@ -199,14 +199,14 @@ class Broken(ScriptedModel):
         pytest.param(Broken(["x"]), 8, 1, id="fails"),
     ],
 )
-async def test_a_tool_of_ones_own_asks_a_model_by_way_of_its_turn(model: Any, tokens: int, unreported: int) -> None:
+async def test_a_custom_tool_asks_a_model_through_its_turn(model: Any, tokens: int, unreported: int) -> None:
     table = roundtable.Roundtable([seat(wishing(("ask", {})))], storage="memory://", tools=[Asking(model)])
     result = await table.debate(TOPIC, rounds=1)
     assert result.usage.input_tokens == tokens
     assert (result.usage.calls, result.usage.unreported_calls) == (3, unreported)
 
 
-async def test_a_turn_of_no_table_asks_the_model_itself() -> None:
+async def test_a_turn_without_a_table_asks_the_model_directly() -> None:
     kit = DefaultAgentToolkit(standard=False)
     kit.register_tool(Asking(searcher()))
     response = await seat(wishing(("ask", {})), toolkit=kit).generate_response(
@@ -236,7 +236,7 @@ class Box:
 
 
 @pytest.mark.parametrize("more", [Box(), ToolDefinition("look", "Looks.", {}, len)])
-async def test_two_tools_of_one_name_are_refused_before_anybody_is_asked(more: Any) -> None:
+async def test_two_tools_with_the_same_name_are_refused_before_any_agent_is_asked(more: Any) -> None:
     table = roundtable.Roundtable([seat(wishing())], storage="memory://", tools=[Box(), SearchWeb(), more])
     with pytest.raises(ConfigurationError, match="there are two tools named 'look'"):
         await table.debate(TOPIC, rounds=1)

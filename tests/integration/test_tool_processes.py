@@ -50,7 +50,7 @@ def start(*, colour: str = "", wait: str = "time.sleep(600)", options: str = "",
 @pytest.mark.parametrize(
     ("colour", "wait"), [("", "time.sleep(600)"), ("async ", "await anyio.sleep(600)")], ids=["plain", "async"]
 )
-def test_ctrl_c_ends_a_program_whose_tool_is_at_work(backend: str, colour: str, wait: str) -> None:
+def test_ctrl_c_ends_a_program_whose_tool_is_running(backend: str, colour: str, wait: str) -> None:
     process = start(colour=colour, wait=wait, backend=backend)
     try:
         assert process.stdout is not None
@@ -81,7 +81,7 @@ def test_a_tool_that_never_ends_keeps_no_program_from_ending(backend: str) -> No
 
 
 @pytest.mark.slow
-def test_a_function_that_raises_what_ends_programs_ends_none() -> None:
+def test_a_tool_that_raises_a_keyboard_interrupt_does_not_end_the_program() -> None:
     process = start(wait="raise KeyboardInterrupt")
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")

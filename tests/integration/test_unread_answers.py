@@ -52,7 +52,7 @@ def response_of(result: rt.DebateResult, name: str, round_: int = -1) -> AgentRe
 
 class TestChoices:
     @pytest.mark.parametrize("options", [["[0, 1]", "(0, 1)"], ["n", "n!"], ["{a}", "<a>"]])
-    async def test_the_second_question_spells_the_options_as_they_are(self, options: list[str]) -> None:
+    async def test_the_second_question_shows_the_exact_spelling_of_the_options(self, options: list[str]) -> None:
         _, model = await debated({"ada": ["Both have merits.", "B"], "bo": ["Both have merits.", "B"]}, options=options)
         assert f"| A) {options[0]}\n| B) {options[1]}\n" in asked_of(model, "ada")[1]
 
@@ -71,7 +71,7 @@ class TestChoices:
 
     @pytest.mark.parametrize("options", [CITIES, LABELLED], ids=["bare options", "labelled options"])
     @pytest.mark.parametrize("second", ["B", "(B)", "b)", "Option B", "**B**", "Porto", "B) Porto", "The answer is B."])
-    async def test_an_unclear_choice_is_asked_for_once_more_and_taken_with_the_first_reasons(
+    async def test_an_unclear_choice_is_requested_once_more_and_kept_with_the_first_reasons(
         self, options: list[str], second: str
     ) -> None:
         result, model = await debated(
@@ -94,7 +94,7 @@ class TestChoices:
         answer = response_of(result, "ada")
         assert (answer.choice, answer.position, result.answer) == ("Braga", "Braga", "Braga")
 
-    async def test_a_choice_that_the_text_contradicts_is_asked_for_once_more(self) -> None:
+    async def test_a_choice_that_the_text_contradicts_is_requested_once_more(self) -> None:
         torn = json.dumps(said("So the answer is Porto.", choice="Lisbon"))
         result, model = await debated({"ada": [torn, "Porto"], "bo": [chose("Porto")]}, options=CITIES)
         answer = response_of(result, "ada")
@@ -103,7 +103,7 @@ class TestChoices:
         assert (answer.choice, answer.reading.asked_again if answer.reading else None) == ("Porto", True)
         assert answer.position == "So the answer is Porto."
 
-    async def test_what_stays_unclear_is_given_and_unread(self) -> None:
+    async def test_an_answer_that_stays_unclear_is_given_but_unread(self) -> None:
         result, model = await debated(
             {
                 "ada": [UNCLEAR, "Both A and B."],
@@ -134,7 +134,7 @@ class TestChoices:
         assert result.response is not None
         assert result.response.decision.action_recommendation.type != "proceed"
 
-    async def test_in_the_next_round_the_answer_can_be_read_again(self) -> None:
+    async def test_the_answer_of_the_next_round_can_be_read(self) -> None:
         result, _ = await debated(
             {"ada": [UNCLEAR, "Both.", CLEAR], "bo": [chose("Porto")] * 2}, rounds=2, options=CITIES
         )
@@ -170,7 +170,7 @@ class TestCosts:
         assert model.calls == result.usage.calls == 4
         assert estimate.calls >= 4
 
-    async def test_a_budget_ends_the_asking(self) -> None:
+    async def test_a_spent_budget_ends_further_requests(self) -> None:
         replies = {"ada": [UNCLEAR, "Porto"], "bo": [UNCLEAR, "Porto"]}
         result, model = await debated(replies, options=CITIES, budget=Budget(max_calls=3), quorum=1)
         assert model.calls <= 3
@@ -179,7 +179,7 @@ class TestCosts:
 
 class TestAnswersThatPointBack:
     @pytest.mark.parametrize("text", ["I stand by my answer.", "No change.", "Ich bleibe dabei.", "Same as before."])
-    async def test_an_own_earlier_choice_is_looked_up(self, text: str) -> None:
+    async def test_a_reference_to_an_own_earlier_choice_is_resolved(self, text: str) -> None:
         result, model = await debated(
             {"ada": [chose("Porto"), text], "bo": [chose("Lisbon"), chose("Lisbon")]}, rounds=2, options=CITIES
         )
@@ -190,7 +190,7 @@ class TestAnswersThatPointBack:
         assert answer.reading.source == TurnKey(1, "positions", 0)
         assert len(asked_of(model, "ada")) == 2
 
-    async def test_another_agents_earlier_choice_is_looked_up(self) -> None:
+    async def test_a_reference_to_an_earlier_choice_of_another_agent_is_resolved(self) -> None:
         result, _ = await debated(
             {"ada": [chose("Porto"), "I agree with Bo."], "bo": [chose("Lisbon")] * 2}, rounds=2, options=CITIES
         )
@@ -199,7 +199,7 @@ class TestAnswersThatPointBack:
         assert answer.reading is not None
         assert (answer.reading.points_to, answer.reading.source) == ("Bo", TurnKey(1, "positions", 1))
 
-    async def test_an_open_answer_is_looked_up_too(self) -> None:
+    async def test_a_reference_to_an_open_answer_is_resolved_too(self) -> None:
         result, _ = await debated(
             {
                 "ada": [json.dumps(said("It is Porto.", bottom_line="Porto")), "No change."],
@@ -210,7 +210,7 @@ class TestAnswersThatPointBack:
         assert [response.bottom_line for response in result.rounds[1].responses] == ["Porto", "Porto"]
         assert result.answer == "Porto"
 
-    async def test_in_the_form_it_is_looked_up_too(self) -> None:
+    async def test_a_reference_in_the_form_is_resolved_too(self) -> None:
         pointing = json.dumps(said("My position is unchanged.", bottom_line="No change"))
         result, _ = await debated(
             {
@@ -244,7 +244,7 @@ class TestAnswersThatPointBack:
         assert NOTE in asked_of(model, "ada")[-1]
         assert result.answer is None
 
-    async def test_two_agents_of_one_name_are_named_as_they_were_shown(self) -> None:
+    async def test_agents_with_the_same_name_are_resolved_as_they_were_shown(self) -> None:
         model = ScriptedModel(
             {
                 "ada": [chose("Porto"), "I agree with Bo 2."],
@@ -268,7 +268,7 @@ class TestAnswersThatPointBack:
         )
         assert [response.choice for response in result.rounds[1].responses] == ["Lisbon", "Porto"]
 
-    async def test_an_answer_that_was_itself_unread_is_no_source(self) -> None:
+    async def test_an_unread_answer_is_not_the_source_of_a_reference(self) -> None:
         result, _ = await debated(
             {"ada": [UNCLEAR, "Both.", "No change.", "No change."], "bo": [chose("Lisbon")] * 2},
             rounds=2,
@@ -276,7 +276,7 @@ class TestAnswersThatPointBack:
         )
         assert response_of(result, "ada").is_unread
 
-    async def test_in_the_first_round_an_open_answer_that_points_nowhere_is_taken_literally(self) -> None:
+    async def test_an_open_answer_of_the_first_round_that_points_nowhere_is_taken_literally(self) -> None:
         result, _ = await debated({"ada": ["No change."], "bo": ["No change."]}, "What should we change?")
         answer = response_of(result, "ada")
         assert (answer.position, answer.is_unread) == ("No change.", False)
@@ -337,7 +337,7 @@ async def in_oxford(votes: Mapping[str, list[str]]) -> tuple[rt.DebateResult, Sc
 
 
 class TestVotes:
-    async def test_ballots_in_prose_count_and_unclear_ones_are_asked_for_once_more(self) -> None:
+    async def test_ballots_in_prose_count_and_unclear_ones_are_requested_once_more(self) -> None:
         result, model, votes = await in_oxford(
             {"ada": ["My vote goes to For."], "bo": ["Both sides spoke well.", "B"], "cy": ['{"choice": "for"}']}
         )
@@ -348,7 +348,7 @@ class TestVotes:
         assert votes[1].reading is not None
         assert votes[1].reading.asked_again
 
-    async def test_a_vote_that_stays_unclear_is_given_and_unread(self) -> None:
+    async def test_a_vote_that_stays_unclear_is_cast_but_unread(self) -> None:
         unclear = ["Both sides spoke well."] * 2
         result, _, votes = await in_oxford({"ada": unclear, "bo": ["Against"], "cy": ["For"], "di": ["For"]})
         assert [vote.choice for vote in votes] == [None, "Against", "For", "For"]
@@ -398,7 +398,7 @@ class TestBallots:
         assert result.decision.cast == 3
 
     @pytest.mark.parametrize(("decide", "form"), FORMS)
-    async def test_a_ballot_that_stays_unclear_is_given_and_unread(self, decide: str, form: Any) -> None:
+    async def test_a_ballot_that_stays_unclear_is_cast_but_unread(self, decide: str, form: Any) -> None:
         unclear = ["Both spoke well."] * 2
         votes = {"ada": [form], "bo": unclear, "cy": unclear}
         result, model, ballots = await in_a_vote(votes, decide)
@@ -432,7 +432,7 @@ class TestBallots:
         _, _, ballots = await in_a_vote({"ada": [RANKED], "bo": ["Porto or Lisbon.", second]}, "schulze")
         assert ballots[1].is_unread
 
-    async def test_where_nobody_can_be_asked_again_the_ballot_is_unread(self) -> None:
+    async def test_a_ballot_is_unread_if_its_agent_cannot_be_asked_again(self) -> None:
         votes = {"ada": [RANKED], "bo": ["Porto or Lisbon.", AgentError("out of order")]}
         _, _, ballots = await in_a_vote(votes, "schulze")
         assert ballots[1].is_unread
@@ -443,13 +443,13 @@ class TestBallots:
         assert ballots[1].is_unread
         assert "two different values to one option" in asked_of(model, "bo")[-1]
 
-    async def test_a_list_that_broke_off_is_asked_for_again(self) -> None:
+    async def test_a_truncated_list_is_requested_again(self) -> None:
         cut = ChatResponse(text="Porto > Lisbon", finish_reason="length")
         result, _, ballots = await in_a_vote({"ada": [RANKED], "bo": [cut, "Porto > Braga > Lisbon"]}, "schulze")
         assert ballots[1].ranking == (("Porto",), ("Braga",), ("Lisbon",))
         assert result.usage.calls == 5
 
-    async def test_a_position_that_only_has_reasons_is_given_and_unread(self) -> None:
+    async def test_a_position_with_only_reasons_is_given_but_unread(self) -> None:
         empty = {"position": "", "reasoning": "It is Canberra."}
         result, _ = await debated({"ada": [empty, empty], "bo": ["Canberra"] * 2})
         answer = response_of(result, "ada")
@@ -491,7 +491,7 @@ SMALL = [
 
 class TestSmallModels:
     @pytest.mark.parametrize(("text", "city"), SMALL)
-    async def test_what_a_small_local_model_writes_is_read_at_once(self, text: str, city: str) -> None:
+    async def test_replies_of_a_small_local_model_are_read_without_a_second_call(self, text: str, city: str) -> None:
         def answer(_: Seen) -> WireReply:
             return chat_reply(text)
 
@@ -506,7 +506,7 @@ class TestSmallModels:
             assert (result.answer, len(server.seen)) == (city, 2)
         assert [response.choice for response in result.rounds[0].responses] == [city, city]
 
-    async def test_what_is_unclear_is_asked_once_more_over_the_wire(self) -> None:
+    async def test_an_unclear_answer_is_requested_once_more_over_http(self) -> None:
         def answer(seen: Seen) -> WireReply:
             messages: Sequence[Any] = seen.json["messages"]  # type: ignore[assignment]
             return chat_reply("B" if NOTE in str(messages[-1]["content"]) else UNCLEAR)
@@ -535,7 +535,7 @@ class TestCutForms:
             '{"choice": "B) Porto", "position": "It is che',
         ],
     )
-    async def test_the_other_agents_option_does_not_win(self, text: str) -> None:
+    async def test_the_option_of_the_other_agent_does_not_win(self, text: str) -> None:
         result, model = await debated(
             {"ada": [json.dumps(said("x", choice="A) Lisbon"))], "bo": [text]}, options=LABELLED
         )
@@ -589,7 +589,7 @@ def found(value: Any, name: str) -> list[dict[str, Any]]:
 class TestNeighboursOfCases:
     """Situations like those of real reports, each with other data."""
 
-    async def test_prose_that_opens_alike_and_ends_with_other_numbers_is_not_agreed(self) -> None:
+    async def test_texts_with_the_same_start_and_different_numbers_do_not_agree(self) -> None:
         opening = "To find how many eggs are left, we add up the baskets of the week, one day after the other. " * 3
         replies = {
             name: [f"{opening}The answer is {count}."] * 2 for name, count in (("ada", 12), ("bo", 15), ("cy", 21))

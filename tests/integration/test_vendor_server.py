@@ -54,7 +54,7 @@ async def answered(server: VendorServer, request: ChatRequest, *, streams: bool)
 @pytest.mark.both_loops
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("vendor", VENDOR_NAMES)
-async def test_an_answer_is_read_as_the_vendors(vendor: str, streams: bool) -> None:
+async def test_an_answer_is_read_like_an_answer_of_the_vendor(vendor: str, streams: bool) -> None:
     text = "Grüner Tee, 日本茶 and more of it"
     with VendorServer(vendor) as server:
         server.queue(VendorAnswer(text, input_tokens=23, output_tokens=5))
@@ -70,7 +70,7 @@ async def test_an_answer_is_read_as_the_vendors(vendor: str, streams: bool) -> N
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("vendor", [name for name in VENDOR_NAMES if name != "perplexity"])
-async def test_calls_of_tools_are_read_with_their_arguments(vendor: str, streams: bool) -> None:
+async def test_tool_calls_are_read_with_their_arguments(vendor: str, streams: bool) -> None:
     calls = [("weather", {"city": "Oslo"}), ("weather", {"city": "Århus"})]
     with VendorServer(vendor) as server:
         server.queue(VendorAnswer("Let me see.", calls=calls))
@@ -81,7 +81,7 @@ async def test_calls_of_tools_are_read_with_their_arguments(vendor: str, streams
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("vendor", VENDOR_NAMES)
-async def test_an_answer_that_is_cut_says_so(vendor: str, streams: bool) -> None:
+async def test_a_truncated_answer_says_so(vendor: str, streams: bool) -> None:
     with VendorServer(vendor, lambda seen: VendorAnswer("Tea, beca", is_cut=True)) as server:
         response, _ = await answered(server, ask(), streams=streams)
     assert (response.text, response.finish_reason) == ("Tea, beca", "length")
@@ -96,7 +96,7 @@ async def test_sonar_cites_its_sources(streams: bool) -> None:
 
 
 @pytest.mark.parametrize("vendor", VENDOR_NAMES)
-async def test_a_refusal_is_the_vendors_error(vendor: str) -> None:
+async def test_a_refusal_is_the_error_of_the_vendor(vendor: str) -> None:
     with VendorServer(vendor) as server:
         server.queue(VendorRefusal(429, "slow down", headers={"retry-after": "7"}), VendorRefusal(400, "no such model"))
         with pytest.raises(APIRateLimitError, match="slow down") as limited:
@@ -119,7 +119,7 @@ def test_a_request_without_a_key_or_to_another_path_is_refused_and_takes_no_repl
         assert server.seen == []
 
 
-async def test_a_wrong_key_header_is_an_error_of_authorization() -> None:
+async def test_a_wrong_key_header_is_an_authorization_error() -> None:
     refuses = VendorServer("anthropic", lambda seen: VendorRefusal(401, "invalid x-api-key"))
     with refuses as server, pytest.raises(APIAuthError, match="invalid x-api-key"):
         await answered(server, ask(), streams=False)
@@ -127,7 +127,7 @@ async def test_a_wrong_key_header_is_an_error_of_authorization() -> None:
 
 @pytest.mark.both_loops
 @pytest.mark.parametrize("vendor", VENDOR_NAMES)
-async def test_a_whole_debate_runs_against_a_vendors_server(vendor: str) -> None:
+async def test_a_whole_debate_runs_against_a_vendor_server(vendor: str) -> None:
     with VendorServer(vendor, lambda seen: SAID) as server:
         config = rt.AgentConfig(id="ada", name="Ada", provider=vendor, model="some-model")
         others = config.model_copy(update={"id": "bo", "name": "Bo"})
@@ -165,7 +165,7 @@ async def test_an_answer_function_that_fails_is_an_error_with_its_words() -> Non
         await answered(server, ask(), streams=False)
 
 
-async def test_models_of_perplexity_call_no_tools() -> None:
+async def test_models_of_perplexity_are_offered_no_tools() -> None:
     calls = VendorServer("perplexity", lambda seen: VendorAnswer(calls=[("weather", {})]))
     with calls as server, pytest.raises(RoundtableError, match="call no tools"):
         await answered(server, ask(), streams=False)

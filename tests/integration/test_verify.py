@@ -31,7 +31,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/d.db"
 
 
-async def test_a_session_is_verifiable_after_all_that_may_happen_to_it(storage: str) -> None:
+async def test_a_session_is_verifiable_after_every_kind_of_change(storage: str) -> None:
     async with table(storage) as here:
         paused = await here.start("Tea or coffee?", rounds=3, step=True, metadata={"b": 1, "a": None})
         first = await paused.result()
@@ -60,7 +60,7 @@ async def test_requests_of_other_processes_are_covered_by_the_next_event(storage
         assert (after.verdict, after.compared) == ("intact", True)
 
 
-async def test_an_answer_from_outside_is_linked(storage: str) -> None:
+async def test_an_answer_from_outside_is_part_of_the_chain(storage: str) -> None:
     async with table(storage) as here:
         result = await here.debate("Tea or coffee?", rounds=1)
         answer = result.rounds[0].turns[0]
@@ -99,7 +99,7 @@ async def test_a_row_that_was_changed_in_the_database_is_named(tmp_path: Path) -
             await there.import_(await there.export(result.session_id, "json"), new_id=True)
 
 
-async def test_what_cannot_be_verified_is_an_error() -> None:
+async def test_a_session_that_cannot_be_verified_is_an_error() -> None:
     async with table() as here:
         with pytest.raises(SessionNotFound):
             await here.verify("nobody")
@@ -108,7 +108,7 @@ async def test_what_cannot_be_verified_is_an_error() -> None:
             await here.verify(result.session_id, head="latest")
 
 
-async def test_a_session_without_hashes_says_so_and_gets_them_when_it_goes_on() -> None:
+async def test_a_session_without_hashes_says_so_and_gets_them_when_it_continues() -> None:
     async with table() as here, table() as there:
         result = await here.debate("Tea or coffee?", rounds=1)
         old = without_hashes(await here.export(result.session_id, "json"))

@@ -171,7 +171,7 @@ async def test_a_tied_vote_has_no_minority_even_if_one_motion_is_first_most_ofte
 
 
 @pytest.mark.parametrize("silent", ["fails", "abstains"])
-async def test_who_casts_no_vote_is_a_reason_to_verify(silent: str) -> None:
+async def test_a_missing_vote_is_a_reason_to_verify(silent: str) -> None:
     def votes(who: str, letters: dict[str, str]) -> Any:
         if who == "ada":
             return {"same": [], "ranking": list(letters.values()), "reasoning": "So."}
@@ -231,7 +231,7 @@ async def test_the_minority_of_a_vote_is_the_same_in_every_report() -> None:
     assert json.loads(result.to_json())["minorityReport"]["majority"] == "Lisbon"
 
 
-async def test_the_winner_of_a_vote_has_a_minority_where_all_put_their_own_answer_first() -> None:
+async def test_the_winner_of_a_vote_has_a_minority_if_all_agents_rank_their_own_answer_first() -> None:
     def votes(who: str, letters: dict[str, str]) -> Any:
         return {"same": [], "ranking": [letters[CITIES[who]], letters["Lisbon"]], "reasoning": "So."}
 
@@ -247,7 +247,7 @@ async def test_the_summary_of_the_command_names_rule_and_voters() -> None:
     assert "By vote of the debaters, rule schulze: Lisbon wins" in shown
 
 
-async def test_after_every_round_and_no_debater_sees_a_vote() -> None:
+async def test_a_vote_after_every_round_is_hidden_from_debaters() -> None:
     model = voting()
     result = await voted(model, rounds=3, vote="every")
     assert [len(ballots(held)) for held in result.rounds] == [4, 4, 4]
@@ -283,14 +283,14 @@ async def test_another_seating_changes_no_letter_and_no_outcome(seats: tuple[str
 
 
 @pytest.mark.parametrize("rounds", [2, 3])
-async def test_where_an_exit_ends_the_debate_early_the_vote_comes_first(rounds: int) -> None:
+async def test_a_vote_is_held_before_an_exit_ends_the_debate_early(rounds: int) -> None:
     result = await voted(voting(), rounds=rounds, exit_when=MaxRounds(1))
     assert (len(result.rounds), len(ballots(result.rounds[0])), result.answer) == (1, 4, "Lisbon")
     assert result.exit is not None
     assert result.exit.reason == "max_rounds"
 
 
-async def test_where_rounds_are_skipped_the_vote_comes_first_and_is_not_saved_turns() -> None:
+async def test_a_vote_is_held_before_rounds_are_skipped_and_does_not_count_as_saved() -> None:
     result = await voted(voting(), rounds=3, skip_rounds_when=0.0)
     assert (len(result.rounds), result.answer) == (1, "Lisbon")
     assert result.exit is not None
@@ -339,7 +339,7 @@ async def test_a_debate_killed_in_its_vote_resumes_there(
     assert record.rounds[0].decision == straight.decision
 
 
-async def test_a_debate_that_is_extended_votes_again_and_a_fork_too() -> None:
+async def test_an_extended_debate_and_a_fork_vote_again() -> None:
     storage = MemoryStorage()
     table = four(voting(), storage=storage)
     result = await table.debate("Which city?", rounds=1, vote=True)
@@ -366,7 +366,7 @@ class TestBadBallots:
         assert "cy did not vote" in result.decision.why
         assert result.rounds[0].missing == ()
 
-    async def test_prose_is_asked_again_and_then_given_and_unread(self) -> None:
+    async def test_a_ballot_in_prose_is_requested_again_and_then_cast_but_unread(self) -> None:
         result = await voted(voting(lambda who, letters: "I like them all."))
         assert result.decision is not None
         assert (result.answer, result.decision.cast) == (None, 0)
@@ -463,7 +463,7 @@ class TestBadBallots:
         assert (result.answer, result.decision.abstained) == (None, tuple(CITIES))
         assert all(turn.outcome == "answered" for turn in result.rounds[0].turns)
 
-    async def test_a_group_apart_in_the_own_ranking_is_named(self) -> None:
+    async def test_a_group_that_the_own_ranking_separates_is_named(self) -> None:
         def vote(who: str, letters: dict[str, str]) -> Any:
             order = ("Lisbon", "Porto", "The capital", "Faro")
             return {"same": [[letters[name] for name in SAME]], "ranking": [letters[name] for name in order]}
@@ -481,24 +481,24 @@ class TestBadBallots:
         assert (result.decision.rule, result.decision.is_unanimous) == ("schulze", True)
         assert "there is one motion and no vote is needed" in result.decision.why
 
-    async def test_one_motion_beside_an_abstention_needs_no_vote(self) -> None:
+    async def test_one_motion_and_an_abstention_need_no_vote(self) -> None:
         result = await voted(voting(answers=CITIES | {"bo": "ABSTAIN", "cy": "Faro", "ada": "faro"}))
         assert result.decision is not None
         assert (result.answer, result.decision.abstained) == ("Faro", ("bo",))
         assert "bo gave no answer" in result.decision.why
 
-    async def test_where_all_abstain_from_answering_there_is_no_vote(self) -> None:
+    async def test_without_answers_there_is_no_vote(self) -> None:
         result = await voted(voting(answers=dict.fromkeys(CITIES, "ABSTAIN")))
         assert (result.answer, result.usage.calls) == (None, 4)
         assert result.answer_reason is not None
         assert "No vote was held, as nobody gave an answer to vote on." in result.answer_reason
 
-    async def test_the_only_answer_of_one_agent_needs_no_vote(self) -> None:
+    async def test_a_single_answer_needs_no_vote(self) -> None:
         result = await table_of(voting(), "ada").debate("Which city?", rounds=1, vote=True)
         assert result.decision is not None
         assert result.decision.why == "Lisbon wins: it is the only answer, so no vote is needed."
 
-    async def test_of_twelve_motions_nine_are_voted_on(self) -> None:
+    async def test_only_nine_of_twelve_motions_are_voted_on(self) -> None:
         names = [f"agent-{number:02}" for number in range(12)]
         answers = {name: f"City {number:02}" for number, name in enumerate(names)}
 
@@ -558,11 +558,11 @@ class TestForms:
         prompts = [json.loads(prompt) for _, _, prompt in model.prompts if "motion A" in prompt]
         assert all(any(wanted in json.loads(message)["content"] for message in messages) for messages in prompts)
 
-    async def test_a_rule_for_rankings_asks_for_the_vote_by_itself(self) -> None:
+    async def test_a_rule_for_rankings_starts_a_vote_by_itself(self) -> None:
         result = await voted(voting(), vote=False, decide="borda")
         assert (result.config.vote, result.config.decide, result.answer_source) == (True, "borda", "vote")
 
-    async def test_so_does_a_rule_of_ones_own(self) -> None:
+    async def test_a_custom_rule_for_rankings_starts_a_vote_by_itself(self) -> None:
         def first_ballot(electorate: Any, _: Any) -> Outcome:
             profile = electorate.read(first_places)
             return Outcome(profile.roll, {}, profile.votes[0].form, "the first ballot")
@@ -570,7 +570,7 @@ class TestForms:
         result = await voted(voting(), vote=False, decide=Rule("first-ballot", first_ballot, form="ranking"))
         assert (result.config.vote, result.answer) == (True, "Lisbon")
 
-    async def test_a_rule_of_ones_own_that_breaks_decides_nothing(self) -> None:
+    async def test_a_custom_rule_that_fails_decides_nothing(self) -> None:
         def breaking(electorate: Any, _: Any) -> Outcome:
             raise ZeroDivisionError("so")
 
@@ -579,7 +579,7 @@ class TestForms:
         assert result.answer_reason is not None
         assert "the rule 'breaking' failed" in result.answer_reason
 
-    async def test_with_options_a_rule_for_rankings_reads_choices_unless_a_vote_is_asked_for(self) -> None:
+    async def test_with_options_a_rule_for_rankings_reads_choices_unless_a_vote_is_requested(self) -> None:
         options = ["Lisbon", "The capital", "Porto", "Faro", "Beja"]
 
         def reply(request: ChatRequest) -> Any:
@@ -610,7 +610,7 @@ class TestForms:
             ({"decide": 7}, "decide must be a text"),
         ],
     )
-    async def test_a_vote_that_makes_no_sense_is_refused(self, more: dict[str, Any], why: str) -> None:
+    async def test_a_pointless_vote_is_refused(self, more: dict[str, Any], why: str) -> None:
         model = voting()
         with pytest.raises(ConfigurationError, match=why):
             await voted(model, **more)
@@ -667,7 +667,7 @@ async def test_stored_ballots_can_be_decided_again() -> None:
 
 
 @pytest.mark.parametrize(("calls", "votes"), [(4, 0), (5, 1), (7, 3)])
-async def test_a_vote_cut_off_by_a_budget_says_what_is_there_and_resumes(calls: int, votes: int) -> None:
+async def test_a_vote_stopped_by_a_budget_shows_its_ballots_and_can_be_resumed(calls: int, votes: int) -> None:
     table = four(voting())
     result = await table.debate("Which city?", rounds=1, vote=True, budget=Budget(max_calls=calls))
     assert (result.status, result.answer) == ("partial", None)

@@ -101,7 +101,7 @@ def check_table(text: str, vote: Vote) -> None:
 
 
 @votes
-async def test_in_python_and_its_reports(vote: Vote) -> None:
+async def test_python_and_its_reports_show_a_vote(vote: Vote) -> None:
     async with Roundtable(voters(vote)) as table:
         result = await table.debate(QUESTION, rounds=1, vote=True)
     assert (result.answer, result.answer_source) == (vote.answer, "vote" if vote.answer else "none")
@@ -124,14 +124,14 @@ async def test_in_python_and_its_reports(vote: Vote) -> None:
     assert [json.loads(str(ballot)) for ballot in ballots] == [[[it] for it in order] for order in vote.orders.values()]
 
 
-async def test_no_table_where_no_vote_was_held() -> None:
+async def test_a_debate_without_a_vote_shows_no_table_of_pairs() -> None:
     async with Roundtable(voters(WON)) as table:
         result = await table.debate(QUESTION, rounds=1)
     for shown in (str(result), result.to_text(), result.to_markdown(), result.to_html(), result._repr_html_()):
         assert "Head to head" not in shown
 
 
-async def test_at_most_nine_motions_are_in_the_table_the_best_first() -> None:
+async def test_the_table_has_at_most_nine_motions_with_the_best_first() -> None:
     options = [f"Plan {number:02d}" for number in range(12)]
     ballot = {"ranking": options[::-1], "reasoning": "So."}
     answer = {"position": "The last one.", "choice": "Plan 11", "confidence": 0.8}
@@ -149,7 +149,7 @@ async def test_at_most_nine_motions_are_in_the_table_the_best_first() -> None:
 
 @votes
 @pytest.mark.slow
-def test_in_the_command(vote: Vote, tmp_path: Path) -> None:
+def test_the_command_shows_a_vote(vote: Vote, tmp_path: Path) -> None:
     ids = {name: f"scripted-{name}.json" for name in CITIES}
     seats = ",".join(script(tmp_path, name, {"*": said}) for name, said in replies(vote, ids).items())
     asked = (QUESTION, "--agents", seats, "--rounds", "1", "--vote", "--db", "kept.db")
@@ -168,7 +168,7 @@ def test_in_the_command(vote: Vote, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @votes
-async def test_over_mcp(vote: Vote) -> None:
+async def test_mcp_shows_a_vote(vote: Vote) -> None:
     async with connected(server_of(voters(vote))) as client:
         held = await call(client, "start_roundtable", topic=QUESTION, rounds=1, vote=True)
         named = {"sessionId": held["sessionId"]}
@@ -194,7 +194,7 @@ async def test_over_mcp(vote: Vote) -> None:
     assert not {"choice", "approved", "scores"} & details["ballots"][0].keys()
 
 
-async def test_mcp_names_what_was_joined_and_what_could_not_be_counted() -> None:
+async def test_mcp_names_joined_motions_and_ballots_that_could_not_be_counted() -> None:
     script_of = replies(WON, {name: name for name in CITIES})
     orders = voting_orders([*CITIES.values()], [*CITIES], "vote 0 1")
     for name in CITIES:
@@ -212,7 +212,7 @@ async def test_mcp_names_what_was_joined_and_what_could_not_be_counted() -> None
     assert any("Z" in warning for warning in details["ballots"][2]["warnings"])
 
 
-async def test_mcp_tells_approvals_without_a_table_of_pairs() -> None:
+async def test_mcp_shows_approvals_without_a_table_of_pairs() -> None:
     def said(choice: str) -> list[dict[str, Any]]:
         answer = {"position": choice, "bottomLine": choice, "reasoning": "So.", "confidence": 0.8}
         return [answer, {"approved": ["A"], "reasoning": "Fine."}]
@@ -238,7 +238,7 @@ async def test_mcp_names_the_agent_that_a_judge_chose() -> None:
     assert (ballot["choice"], ballot["reasoning"]) == ("bo", "So.")
 
 
-async def test_mcp_takes_reviews_of_a_council_for_no_votes() -> None:
+async def test_mcp_does_not_show_reviews_of_a_council_as_votes() -> None:
     def reply(request: ChatRequest) -> dict[str, Any]:
         if '"ranking"' in request.messages[-1].content:
             names = re.findall(r"\| (Answer \d)\n", request.messages[-1].content)
@@ -251,7 +251,7 @@ async def test_mcp_takes_reviews_of_a_council_for_no_votes() -> None:
     assert (details["failures"], details["ballots"]) == ([], [])
 
 
-async def test_who_is_level_abstains_or_fails_is_not_said_to_vote_for_no_answer() -> None:
+async def test_agents_with_tied_ballots_abstentions_or_failures_are_not_shown_as_voting_for_no_answer() -> None:
     script_of = replies(WON, {name: name for name in CITIES})
     orders = voting_orders([*CITIES.values()], [*CITIES], "vote 0 1")
     letters = dict(zip(orders["ada"], "ABC", strict=True))
@@ -277,7 +277,7 @@ async def test_without_a_vote_abstentions_and_failures_are_named_too() -> None:
     assert "- **Votes:** Ada for Lisbon; Bo abstains; Cy did not vote\n" in result.to_markdown()
 
 
-async def test_a_private_answer_is_told_from_the_answer_of_the_same_round() -> None:
+async def test_a_private_answer_is_distinguished_from_the_answer_of_the_same_round() -> None:
     async with Roundtable(scripted_agents({"ada": "Lisbon", "bo": "Porto"})) as table:
         result = await table.debate(QUESTION, rounds=1, baseline=True)
     markdown = result.to_markdown()
@@ -286,7 +286,7 @@ async def test_a_private_answer_is_told_from_the_answer_of_the_same_round() -> N
     assert "<strong>Ada (independent)</strong>" in result._repr_html_()
 
 
-async def test_a_final_vote_of_a_mode_tells_abstentions() -> None:
+async def test_a_final_vote_of_a_mode_shows_abstentions() -> None:
     said = {"ada": {"choice": None}, "bo": {"choice": "For"}}
 
     def reply(request: ChatRequest) -> dict[str, Any]:
@@ -301,7 +301,7 @@ async def test_a_final_vote_of_a_mode_tells_abstentions() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # uvicorn runs on it
 @votes
-async def test_over_http_and_on_its_page(vote: Vote) -> None:
+async def test_http_and_its_page_show_a_vote(vote: Vote) -> None:
     asked = {"topic": QUESTION, "rounds": 1, "vote": True}
     async with client_of(served_table(agents=voters(vote))) as web:
         held = (await web.post("/api/debates?wait=20", json=asked)).json()
@@ -318,7 +318,7 @@ async def test_over_http_and_on_its_page(vote: Vote) -> None:
 
 
 @votes
-async def test_on_the_page_of_the_server(vote: Vote) -> None:
+async def test_the_page_of_the_server_shows_a_vote(vote: Vote) -> None:
     table = served_table(agents=voters(vote))
     result = await table.debate(QUESTION, rounds=1, vote=True)
     async with visiting(table=table, auth=LocalUser()) as ann:
@@ -393,7 +393,7 @@ def test_the_command_shows_the_interval(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # uvicorn runs on it
-async def test_mcp_and_http_tell_both_bounds() -> None:
+async def test_mcp_and_http_show_both_bounds() -> None:
     async with connected(server_of(scripted_agents(SAID))) as client:
         held = await call(client, "start_roundtable", topic=QUESTION, rounds=1, mode="delphi")
         told = await call(client, "get_consensus", sessionId=held["sessionId"])

@@ -41,7 +41,7 @@ def waits_of(events: Iterable[Event]) -> list[Waiting]:
     return [event for event in events if isinstance(event, Waiting)]
 
 
-async def test_a_wait_for_a_rate_is_an_event_of_the_agent_that_waits(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_wait_for_a_rate_limit_is_an_event_of_the_waiting_agent(caplog: pytest.LogCaptureFixture) -> None:
     observer = RecordingObserver()
     with LoopbackServer(lambda _seen: ANSWER) as server:
         url = server.url
@@ -68,7 +68,7 @@ async def test_a_wait_for_a_rate_is_an_event_of_the_agent_that_waits(caplog: pyt
     assert f"compatible:m at {url}: a call waits 60 s for" in logged[0]
 
 
-async def test_a_wait_for_a_retry_is_an_event_and_a_short_one_is_none() -> None:
+async def test_a_long_wait_for_a_retry_is_an_event_and_a_short_one_is_not() -> None:
     waits: list[Wait] = []
     for seconds, count in ((2.0, 1), (0.5, 0)):
         error = APINetworkError("gone", retry_after_s=seconds)
@@ -141,7 +141,7 @@ async def test_a_wait_for_the_lease_of_another_process_is_an_event() -> None:
     assert (await fold_of(storage, session.id)).progress.status == "completed"
 
 
-async def test_a_wait_outside_of_a_debate_disturbs_nobody() -> None:
+async def test_a_wait_outside_of_a_debate_has_no_effect() -> None:
     report_wait(Wait("rate", "a rate"))
     waits: list[Wait] = []
     with reporting_to(waits.append):
@@ -150,7 +150,7 @@ async def test_a_wait_outside_of_a_debate_disturbs_nobody() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("a bug"), KeyboardInterrupt(), SystemExit()])
-async def test_an_error_of_a_reported_step_is_raised_as_it_is(error: BaseException) -> None:
+async def test_an_error_of_a_reported_step_is_raised_unchanged(error: BaseException) -> None:
     async def fail() -> None:
         raise error
 
@@ -203,13 +203,13 @@ def test_waits_are_counted_by_reason() -> None:
     assert Tally.read(whole.stored()).waits == {"rate": 2, "slot": 1}
 
 
-def test_a_wait_goes_over_the_wire() -> None:
+def test_a_wait_can_be_sent_as_json() -> None:
     event = wait_event()
     assert wire_event(event.to_wire()) == event
     assert event.to_wire()["data"]["remainingS"] == 12.3  # type: ignore[index,call-overload]
 
 
-def test_nobody_waits_in_a_debate_that_needs_no_wait() -> None:
+def test_a_debate_without_waits_has_no_wait_events() -> None:
     observer = RecordingObserver()
     with rt.sync.Roundtable(
         scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://", observers=[observer]

@@ -102,7 +102,7 @@ def in_order(found: list[str]) -> None:
 
 
 @pytest.mark.curl
-async def test_curl_is_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_curl_example_gets_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async with crm(monkeypatch) as url:
         script = tmp_path / "ask.sh"
         script.write_text(block("ask.sh").replace("http://127.0.0.1:8000", url))
@@ -121,7 +121,7 @@ async def test_curl_is_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.node
 @needs_packages
-async def test_the_short_javascript_hears_the_conversation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_short_javascript_gets_the_conversation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "short.ts").write_text(f"{block('short.ts')}\nexport {{ startMultiAgentConversation }};\n")
     folder = compiled(tmp_path, strict=False)
     async with crm(monkeypatch) as url:
@@ -134,7 +134,7 @@ async def test_the_short_javascript_hears_the_conversation(monkeypatch: pytest.M
 @pytest.mark.slow
 @pytest.mark.node
 @needs_packages
-async def test_the_buffered_javascript_survives_a_network_that_cuts_anywhere(
+async def test_the_buffered_javascript_works_wherever_the_network_splits_the_stream(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "stream.ts").write_text(block("stream.ts"))

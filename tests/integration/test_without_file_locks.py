@@ -43,14 +43,14 @@ anyio.run(main)
 
 
 @pytest.mark.slow
-def test_a_debate_is_held_kept_recorded_and_replayed(tmp_path: Path) -> None:
+def test_a_debate_runs_and_is_stored_recorded_and_replayed_without_file_locks(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout.split("\n")[:2]) == (0, ["completed Tea", "completed Tea"]), done.stderr
 
 
-def test_a_file_is_held_by_one_at_a_time_where_there_are_locks(tmp_path: Path) -> None:
+def test_a_file_has_one_owner_at_a_time_if_locks_exist(tmp_path: Path) -> None:
     first, second = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
     held: list[bool] = []
     assert lock_file(first)
@@ -63,7 +63,7 @@ def test_a_file_is_held_by_one_at_a_time_where_there_are_locks(tmp_path: Path) -
     os.close(second)
 
 
-def test_who_waits_can_be_stopped_or_gets_the_file_next(tmp_path: Path) -> None:
+def test_a_waiting_owner_can_be_stopped_or_gets_the_file_next(tmp_path: Path) -> None:
     first, second = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
     assert lock_file(first, stopped=threading.Event())
     stopped = threading.Event()
@@ -78,7 +78,7 @@ def test_who_waits_can_be_stopped_or_gets_the_file_next(tmp_path: Path) -> None:
     os.close(second)
 
 
-def test_where_there_are_none_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_file_locks_there_is_no_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "fcntl", None)
     opened = [os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2)]
     assert [lock_file(file) for file in opened] == [False, False]

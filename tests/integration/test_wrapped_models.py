@@ -83,14 +83,14 @@ def table_of(*models: ChatModel, **options: Any) -> Roundtable:
     return Roundtable(list(models), storage="memory://", prices=PRICES, analyzer="basic", **options)
 
 
-def test_a_wrapper_declares_itself_by_its_methods_alone() -> None:
+def test_a_wrapper_is_recognized_by_its_methods_alone() -> None:
     assert isinstance(Log(big()), WrapsModels)
     assert isinstance(FallbackModel(big()), WrapsModels)
     assert isinstance(FallbackModel(big()), HasFacts)
     assert not isinstance(big(), WrapsModels)
 
 
-async def test_an_estimate_counts_each_inner_model_with_its_price_and_its_tries() -> None:
+async def test_an_estimate_counts_each_inner_model_with_its_price_and_its_number_of_tries() -> None:
     ours = table_of(FallbackModel(big(), small())).estimate("Tea?", rounds=1)
     theirs = table_of(Log(big(), small())).estimate("Tea?", rounds=1)
     alone = table_of(big()).estimate("Tea?", rounds=1)
