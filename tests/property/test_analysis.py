@@ -29,7 +29,7 @@ def level(positions: list[str]) -> float:
 
 @given(st.lists(anything, max_size=9))
 @example(["JAG VET INTE"])  # who does not know has no answer, in any language
-def test_the_level_lies_between_zero_and_one_and_is_one_only_without_difference(positions: list[str]) -> None:
+def test_the_level_lies_between_0_and_1_and_is_1_only_without_difference(positions: list[str]) -> None:
     found = ConsensusAnalyzer().analyze(hold(positions))
     assert 0.0 <= found.agreement_level <= 1.0
     assert (found.agreement_level == 1.0) is (len(found.clusters) == 1)

@@ -91,7 +91,7 @@ def test_a_dropped_claim_was_not_kept_attacked_or_referred_to_by_its_agent(held:
 
 
 @given(debates())
-def test_the_same_rounds_give_the_same_graph_and_every_export_reads_it_whole(held: tuple[RoundRecord, ...]) -> None:
+def test_the_same_rounds_give_the_same_graph_and_every_export_contains_all_of_it(held: tuple[RoundRecord, ...]) -> None:
     graph = argument_graph(held)
     assert argument_graph(held) == graph
     assert argument_graph(tuple(RoundRecord.from_json(record.to_json()) for record in held)) == graph

@@ -101,7 +101,7 @@ def winning_texts(texts: Sequence[str], kept: Sequence[int]) -> list[frozenset[s
 
 
 @law(5, texts=words)
-def test_of_open_answers_only_what_holds_in_every_reading_is_known(texts: list[str]) -> None:
+def test_the_audit_of_open_answers_knows_only_what_holds_in_every_reading(texts: list[str]) -> None:
     audit = by_words(texts).audit()
     seats = range(len(texts))
     assert audit.is_known == (

@@ -97,7 +97,7 @@ TestSpending.settings = settings(stateful_step_count=40, deadline=None)
 
 
 @given(AMOUNTS, st.data())
-def test_settling_gives_back_exactly_what_was_not_taken(want, data):
+def test_settling_returns_exactly_the_unused_part(want, data):
     account = Account(Budget(max_tokens=10_000))
     ticket = account.reserve(want)
     taken = part_of(want, data)
@@ -115,7 +115,7 @@ def test_releasing_is_as_if_nothing_had_been_reserved(want):
 @given(
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=6), st.lists(st.integers(0, 400), max_size=6)
 )
-def test_a_log_never_lowers_what_is_charged_and_is_charged_once(steps, more):
+def test_a_log_is_charged_once_and_never_lowers_the_charge(steps, more):
     table = Account(Budget(max_tokens=10**6))
     debate = Account(Budget(), table)
     for sent, got in steps:
@@ -193,7 +193,7 @@ def test_calls_that_run_at_once_never_overspend_together(backend, plan, budget):
         assert left < 100
 
 
-async def test_a_call_that_does_not_fit_now_waits_for_what_others_give_back():
+async def test_a_call_that_does_not_fit_now_waits_for_what_others_return():
     answer = ChatResponse(text="x", usage=Usage(output_tokens=10, calls=1))
     gate = anyio.Event()
 

@@ -54,7 +54,7 @@ async def hold(path, mode, model):
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @settings(max_examples=min(15, settings().max_examples), deadline=None)
 @given(SCRIPTS)
-def test_any_scripted_debate_is_replayed_as_it_was(backend, script):
+def test_any_scripted_debate_is_replayed_unchanged(backend, script):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tape.jsonl"
         first = anyio.run(hold, path, "record", speaker(script), backend=backend)
@@ -67,7 +67,7 @@ TEXTS = st.text(max_size=80)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
-def test_requests_that_differ_in_their_fences_alone_are_the_same(texts, system):
+def test_requests_that_differ_only_in_their_fences_are_the_same(texts, system):
     def request(fence):
         quoted = (Message(role="user", content=fence.quote(text, label=text)) for text in texts)
         return ChatRequest(model="m", messages=(Message(role="system", content=system + fence.rule), *quoted))
@@ -102,7 +102,7 @@ def test_a_difference_is_found_exactly_where_there_is_one(one, two):
 
 @settings(max_examples=min(30, settings().max_examples), deadline=None)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_equal_calls_come_back_in_their_order_whatever_lies_between(asked, random):
+def test_equal_calls_are_replayed_in_their_order_whatever_lies_between_them(asked, random):
     async def run(path):
         numbers = itertools.count()
         model = Cassette(path).over(ScriptedModel(lambda _: str(next(numbers))))

@@ -75,7 +75,7 @@ def ends(criterion: Exit, rounds: list[RoundRecord]) -> bool:
 
 
 @EFFORT
-def test_or_and_and_are_what_they_say(effort: int) -> None:
+def test_or_and_and_of_criteria_follow_boolean_logic(effort: int) -> None:
     def check(one: Exit, other: Exit, rounds: list[RoundRecord]) -> None:
         assert ends(one | other, rounds) == (ends(one, rounds) or ends(other, rounds))
         assert ends(one & other, rounds) == (ends(one, rounds) and ends(other, rounds))

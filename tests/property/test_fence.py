@@ -133,7 +133,7 @@ def test_every_letter_digit_and_sign_survives_in_order(text: str) -> None:
 
 
 @given(everything, st.integers(1, 200))
-def test_inline_text_is_one_short_line_that_opens_and_closes_nothing(text: str, limit: int) -> None:
+def test_inline_text_is_one_short_line_that_opens_and_closes_no_quotation(text: str, limit: int) -> None:
     line = Fence.inline(text, limit)
     assert len(line) <= limit
     assert line == line.strip() or line.endswith("…")
@@ -162,7 +162,7 @@ def test_a_text_keeps_its_lines_even_between_the_words_of_a_marker() -> None:
     assert neutralise("the end\nquote of the day") == "the end\nquote of the day"
 
 
-def test_each_fence_has_an_id_nobody_can_guess() -> None:
+def test_each_fence_has_an_id_that_cannot_be_guessed() -> None:
     ids = {Fence().nonce for _ in range(200)}
     assert len(ids) == 200
     assert all(re.fullmatch(r"[0-9a-f]{16}", nonce) for nonce in ids)

@@ -92,7 +92,7 @@ def health(rounds: list[tuple[Said, Verdicts]], seats: list[str]) -> DebateHealt
 
 
 @law(5, rounds=debates(), order=st.randoms(use_true_random=False))
-def test_seats_change_nothing_in_the_health_of_a_debate(
+def test_the_order_of_seats_does_not_change_the_health_of_a_debate(
     rounds: list[tuple[Said, Verdicts]],
     order: st.Random,  # type: ignore[name-defined]
 ) -> None:

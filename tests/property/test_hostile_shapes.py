@@ -392,7 +392,7 @@ def test_a_long_text_is_read_at_once(shape: str) -> None:
 
 
 @pytest.mark.parametrize("asked", KINDS)
-def test_a_longer_text_is_refused_not_cut(asked: Asked) -> None:
+def test_a_longer_text_is_refused_and_not_truncated(asked: Asked) -> None:
     longest = "The answer is Lisbon. ".ljust(1_000_000)
     assert read_answer(longest, CITIES).value == "Lisbon"
     reading = read_answer(f"{longest} ", asked)
@@ -443,7 +443,7 @@ def test_very_many_questions_at_the_end_are_not_looked_at_one_by_one() -> None:
     assert many < few + 1_000
 
 
-def test_a_page_of_the_letters_of_a_quote_is_not_searched_at_each_of_its_places() -> None:
+def test_a_page_with_the_letters_of_a_quote_is_not_searched_at_each_of_its_positions() -> None:
     few, many = (cost(lambda page: has_words(page, "tea " * 99), "tea " * count + "teas") for count in (1_000, 50_000))
     assert many < few + 100
     few, many = (cost(lambda page: has_words(page, "a" * 1_000), "a" * count) for count in (5_000, 100_000))
@@ -451,7 +451,7 @@ def test_a_page_of_the_letters_of_a_quote_is_not_searched_at_each_of_its_places(
 
 
 @pytest.mark.parametrize("key_of", [casefold, open_key])
-def test_of_a_long_text_only_white_space_is_folded(key_of: Callable[[str], str]) -> None:
+def test_only_white_space_of_a_long_text_is_folded(key_of: Callable[[str], str]) -> None:
     long = "Tea " * MOST_KEY_CHARS
     assert key_of(f"  {long}") == long.strip() == key_of(long.strip())
     assert key_of(long) != key_of(long.casefold())
@@ -473,7 +473,7 @@ SLOW_BEFORE: Final[dict[str, tuple[Act, str]]] = {
 
 
 @pytest.mark.parametrize("name", SLOW_BEFORE)
-def test_what_was_slow_takes_no_longer_than_other_texts(name: str) -> None:
+def test_texts_that_were_once_slow_take_no_longer_than_others(name: str) -> None:
     function, text = SLOW_BEFORE[name]
     assert seconds(function, text) < SOON
 

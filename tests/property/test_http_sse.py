@@ -75,12 +75,12 @@ def test_bytes_of_any_kind_never_break_the_framer(body, sizes):
     framer.finish()
 
 
-def test_separators_of_unicode_are_no_line_ends():
+def test_separators_of_unicode_are_not_line_ends():
     body = "data: a\u2028b\u2029c\x0bd\x85e\n\n".encode()
     assert SseFramer().feed(body) == [SseEvent("message", "a\u2028b\u2029c\x0bd\x85e".encode())]
 
 
-def test_an_unfinished_last_event_is_given_apart():
+def test_an_unfinished_last_event_is_returned_separately():
     framer = SseFramer()
     assert framer.feed(b"data: one\n\nevent: last\ndata: tw") == [SseEvent("message", b"one")]
     assert framer.finish() == SseEvent("last", b"tw")
@@ -117,7 +117,7 @@ BARE_LINE = st.sampled_from(
     cuts=st.lists(st.integers(0, 200), max_size=12),
     unfinished=st.booleans(),
 )
-def test_bare_json_is_given_in_its_place_however_it_is_cut(lines, cuts, unfinished):
+def test_bare_json_is_returned_in_order_however_it_is_split(lines, cuts, unfinished):
     body = "".join(line + end for line, end in lines).encode()
     body = body.rstrip(b"\r\n") if unfinished else body
 

@@ -86,7 +86,7 @@ def test_order_and_names_do_not_matter(name: str, effort: int) -> None:
 
 @EFFORT
 @EVERY
-def test_full_agreement_is_one_and_only_then(name: str, effort: int) -> None:
+def test_agreement_is_one_exactly_if_all_positions_are_equal(name: str, effort: int) -> None:
     def check(given: list[str]) -> None:
         assert (value(METRICS[name], given) == 1) == (len(set(given)) == 1)
 
@@ -151,7 +151,7 @@ def test_spelling_does_not_matter(effort: int) -> None:
 
 
 @EFFORT
-def test_keys_are_stable(effort: int) -> None:
+def test_normalising_a_key_changes_nothing(effort: int) -> None:
     def check(text: str) -> None:
         for how in ("casefold", "numeric", "exact"):
             key = normalise(text, how)  # type: ignore[arg-type]
@@ -247,7 +247,7 @@ def test_alpha_is_what_its_definition_over_all_pairs_gives(level: Any, effort: i
 
 
 @EFFORT
-def test_a_middle_rank_is_one_more_than_those_below_and_half_of_the_others_that_are_level(effort: int) -> None:
+def test_a_middle_rank_is_one_plus_those_below_plus_half_of_the_other_ties(effort: int) -> None:
     def check(row: list[int]) -> None:
         expected = [1 + sum(other < number for other in row) + Fraction(row.count(number) - 1, 2) for number in row]
         assert ranks([row]) == [expected]

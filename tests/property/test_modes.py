@@ -16,7 +16,7 @@ played_debates = debates(CollaborativeMode())
 
 @LAW
 @given(played_debates)
-def test_each_round_is_one_stage_of_everybody_in_the_order_of_the_seats(played: SimulatedDebate) -> None:
+def test_each_round_is_one_stage_of_all_agents_in_the_order_of_the_seats(played: SimulatedDebate) -> None:
     plans = [plan for _, plan in played.steps]
     assert [plan.kind for plan in plans] == ["stage", "end_round"] * (len(plans) // 2)
     for view, stage in played.stages:
@@ -27,7 +27,7 @@ def test_each_round_is_one_stage_of_everybody_in_the_order_of_the_seats(played: 
 
 @LAW
 @given(played_debates)
-def test_everybody_sees_every_answered_position_of_earlier_rounds_and_nothing_else(played: SimulatedDebate) -> None:
+def test_every_agent_sees_exactly_the_answered_positions_of_earlier_rounds(played: SimulatedDebate) -> None:
     for view, stage in played.stages:
         wanted = [
             (turn.key, turn.agent_name)
@@ -46,7 +46,7 @@ def test_the_number_of_rounds_played_is_the_number_planned(played: SimulatedDeba
 
 @LAW
 @given(opening_views(), st.integers(1, 10))
-def test_after_a_round_in_which_everybody_failed_it_is_as_if_nothing_was_said(view: DebateContext, round_: int) -> None:
+def test_a_round_in_which_every_agent_failed_leaves_no_trace(view: DebateContext, round_: int) -> None:
     mode = CollaborativeMode()
     opening = mode.next_stage(view)
     assert isinstance(opening, Stage)

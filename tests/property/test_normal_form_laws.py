@@ -59,7 +59,7 @@ def test_runs_of_marks_are_bounded_and_nothing_but_joiners_is_added(text: str) -
 
 
 @law(text=TEXTS)
-def test_normal_forms_are_idempotent_and_usual_for_usual_texts(text: str) -> None:
+def test_normal_forms_are_idempotent_and_standard_for_ordinary_texts(text: str) -> None:
     for form in ("NFC", "NFD", "NFKC"):
         written = normal_form(text, form)
         assert normal_form(written, form) == written
@@ -116,7 +116,7 @@ def test_the_calls_grow_with_the_length(use: str, shape: str) -> None:
 
 @pytest.mark.parametrize("fold", [open_key, casefold, searchable])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_returned_shows_that_the_runs_were_bounded(fold: Callable[[str], str], shape: str) -> None:
+def test_the_result_shows_that_runs_of_marks_were_bounded(fold: Callable[[str], str], shape: str) -> None:
     assert inversions_and_longest_run(fold(SHAPES[shape](2_000)))[1] <= LONGEST_RUN_OF_MARKS + 3
 
 

@@ -97,7 +97,7 @@ def hold(one: str, other: str) -> list[AgentResponse]:
     ]
 
 
-def test_no_pair_is_one_answer_by_its_wording() -> None:
+def test_no_pair_of_different_answers_is_equal_by_its_wording() -> None:
     found = pairs()
     assert len(found) == 1000
     joined = [pair for pair in found if open_key(pair[0]) == open_key(pair[1])]
@@ -105,7 +105,7 @@ def test_no_pair_is_one_answer_by_its_wording() -> None:
 
 
 @pytest.mark.slow
-def test_no_pair_is_agreement_for_an_analyzer_without_a_reader() -> None:
+def test_no_pair_of_different_answers_agrees_for_an_analyzer_without_a_reader() -> None:
     for analyzer in (DeclaredAnalyzer(), SemanticAnalyzer()):
         joined = [pair for pair in pairs() if analyzer.analyze(hold(*pair)).agreement_level > 0]
         assert joined == []

@@ -100,7 +100,7 @@ def test_no_text_raises_and_each_reading_makes_a_valid_answer(
 
 
 @given(st.fixed_dictionaries({"position": words, "reasoning": st.text(max_size=60), "confidence": st.floats(0, 1)}))
-def test_a_rendered_answer_comes_back_out_of_any_prose(said: dict[str, JsonValue]) -> None:
+def test_a_rendered_answer_is_read_out_of_any_prose(said: dict[str, JsonValue]) -> None:
     for before, after in (("", ""), ("Here it is:\n```json\n", "\n```\nDone."), ("I {think} this\n", "\n— it's {so}")):
         for text in (json.dumps(said), json.dumps(said, ensure_ascii=False, indent=1)):
             parsed = parse_answer(before + text + after)
@@ -112,7 +112,7 @@ def test_a_rendered_answer_comes_back_out_of_any_prose(said: dict[str, JsonValue
 
 
 @given(prose, words, prose)
-def test_a_rendered_answer_comes_back_out_of_drawn_prose(before: str, position: str, after: str) -> None:
+def test_a_rendered_answer_is_read_out_of_generated_prose(before: str, position: str, after: str) -> None:
     parsed = parse_answer(before + json.dumps({"position": position, "confidence": 1}) + after)
     assert isinstance(parsed, Parsed)
     assert parsed.position == position

@@ -51,7 +51,7 @@ def messages_of(text: dict[str, str], profile: ModelProfile) -> list[Message]:
 
 @LAW
 @given(texts)
-def test_in_full_prompts_everything_of_others_stands_between_markers(text: dict[str, str]) -> None:
+def test_full_prompts_put_all_text_of_others_between_markers(text: dict[str, str]) -> None:
     system, user = messages_of(text, FULL)
     benign_system, benign_user = messages_of(BENIGN, FULL)
     assert (system.role, user.role) == ("system", "user")
@@ -64,7 +64,7 @@ def test_in_full_prompts_everything_of_others_stands_between_markers(text: dict[
 
 @LAW
 @given(texts)
-def test_in_compact_prompts_everything_of_others_stands_in_quotes_on_its_own_line(text: dict[str, str]) -> None:
+def test_compact_prompts_put_all_text_of_others_in_quotes_on_its_own_line(text: dict[str, str]) -> None:
     system, example, shown, user = messages_of(text, COMPACT)
     assert [system, example, shown] == messages_of(BENIGN, COMPACT)[:3]
     lines = user.content.splitlines()

@@ -113,7 +113,7 @@ WIRES = {"anthropic": anthropic, "openai": openai, "openai-chat": chat, "google"
 
 @pytest.mark.parametrize("name", NAMES)
 @given(text=TEXT.filter(str.strip), calls=CALLS, cuts=st.lists(st.integers(0, 4000), max_size=20))
-def test_a_stream_says_what_the_plain_answer_says(name: str, text: str, calls: Any, cuts: list[int]) -> None:
+def test_a_stream_gives_the_same_answer_as_a_plain_call(name: str, text: str, calls: Any, cuts: list[int]) -> None:
     plain, streamed = WIRES[name](text, calls)
     wanted = DIALECTS[name].parse_response(200, {}, json.dumps(plain).encode())
     decoder = DIALECTS[name].stream_decoder({})
@@ -149,7 +149,7 @@ BODIES = st.binary(max_size=200) | DOCUMENTS.map(lambda value: json.dumps(value)
 
 @pytest.mark.parametrize("name", NAMES)
 @given(body=BODIES, status=st.sampled_from([200, 400, 401, 429, 500, 529]))
-def test_no_body_makes_anything_but_an_answer_or_an_error_of_ours(name: str, body: bytes, status: int) -> None:
+def test_any_body_gives_an_answer_or_an_error_of_the_library(name: str, body: bytes, status: int) -> None:
     dialect = DIALECTS[name]
     assert isinstance(dialect.parse_error(status, {}, body), RoundtableError)
     try:
@@ -160,7 +160,7 @@ def test_no_body_makes_anything_but_an_answer_or_an_error_of_ours(name: str, bod
 
 @pytest.mark.parametrize("name", NAMES)
 @given(events=st.lists(DOCUMENTS, max_size=6), cut=st.integers(0, 400), raw=st.binary(max_size=60))
-def test_no_stream_makes_anything_but_an_answer_or_an_error_of_ours(
+def test_any_stream_gives_an_answer_or_an_error_of_the_library(
     name: str, events: list[Any], cut: int, raw: bytes
 ) -> None:
     body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + raw

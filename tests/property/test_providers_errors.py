@@ -49,7 +49,7 @@ def test_parse_error_gives_an_error_and_never_raises(status, headers, body):
 
 
 @given(headers=HEADERS, body=BODIES)
-def test_parse_response_gives_a_response_or_an_error_of_ours(headers, body):
+def test_parse_response_gives_a_response_or_an_error_of_the_library(headers, body):
     try:
         response = DIALECT.parse_response(200, headers, body)
     except RoundtableError:
@@ -59,7 +59,7 @@ def test_parse_response_gives_a_response_or_an_error_of_ours(headers, body):
 
 
 @given(headers=HEADERS, bodies=st.lists(BODIES, max_size=6), cut=st.integers(1, 60))
-def test_a_stream_gives_a_response_or_an_error_of_ours(headers, bodies, cut):
+def test_a_stream_gives_a_response_or_an_error_of_the_library(headers, bodies, cut):
     stream = b"".join(b"data: " + body.replace(b"\n", b" ") + b"\n\n" for body in bodies)
     decoder = DIALECT.stream_decoder(headers)
     text = ""
@@ -73,7 +73,7 @@ def test_a_stream_gives_a_response_or_an_error_of_ours(headers, bodies, cut):
 
 
 @given(body=st.binary(max_size=200), cut=st.integers(1, 60))
-def test_bytes_that_are_no_stream_give_an_error_of_ours(body, cut):
+def test_bytes_that_are_not_a_stream_give_an_error_of_the_library(body, cut):
     decoder = DIALECT.stream_decoder({})
     try:
         for at in range(0, len(body), cut):
@@ -90,7 +90,7 @@ def test_any_header_text_gives_a_wait_or_none(value, date):
 
 
 @given(key=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=60), data=st.data())
-def test_redaction_takes_out_any_key_wherever_it_stands(key, data):
+def test_redaction_removes_any_key_anywhere(key, data):
     words = data.draw(st.lists(st.just(key) | st.text("abc ", max_size=10), max_size=5))
     error = redact(RoundtableError("-".join(words) or "x"), key)
     assert key not in error.message

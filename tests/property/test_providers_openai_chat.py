@@ -63,7 +63,7 @@ def stream(*answer, end):
 @given(
     words=WORDS, refused=WORDS, calls=CALLS, usage=USAGE, finish=FINISH, end=END, openai=st.booleans(), data=st.data()
 )
-def test_the_fold_of_a_stream_is_the_plain_answer(words, refused, calls, usage, finish, end, openai, data):
+def test_a_stream_gives_the_same_answer_as_a_plain_call(words, refused, calls, usage, finish, end, openai, data):
     dialect = OpenAIChat("acme", openai=openai)
     if not ("".join(words) + "".join(refused)).strip() and not calls:
         finish = "length"

@@ -277,7 +277,7 @@ def is_ambiguous(number: str) -> bool:
 
 
 @law(text=anything, question=asked, one=stated)
-def test_what_was_read_is_read_again_as_the_same(text: str, question: Asked, one: Stated) -> None:
+def test_reading_a_value_again_gives_the_same_value(text: str, question: Asked, one: Stated) -> None:
     for reply, its_question in ((text, question), (one.text, one.asked)):
         reading = read_answer(reply, its_question)
         if reading.certainty != "certain" or reading.value is None:
@@ -305,7 +305,7 @@ def test_the_order_of_the_options_changes_nothing(one: Stated, text: str, seed: 
 
 
 @law(one=stated, reason=st.sampled_from(REASONS))
-def test_a_reason_behind_a_statement_changes_nothing(one: Stated, reason: str) -> None:
+def test_a_reason_after_a_statement_changes_nothing(one: Stated, reason: str) -> None:
     assume(one.text.endswith((one.name, f"{one.name}.", f"{one.name}。", f"**{one.name}**")))
     assume("**C" not in one.text)  # test_options.py has the fault
     longer = one._replace(text=one.text.rstrip(".。") + reason)
@@ -326,7 +326,7 @@ def test_an_answer_alone_in_the_last_line_is_read(one: Stated, header: str) -> N
 
 
 @law(one=loud, remark=st.sampled_from(REMARKS), gap=st.sampled_from((" ", "\n", "\n\n")))
-def test_a_remark_behind_a_loud_statement_changes_nothing(one: Stated, remark: str, gap: str) -> None:
+def test_a_remark_after_an_emphasized_statement_changes_nothing(one: Stated, remark: str, gap: str) -> None:
     if one.text.startswith(("#", "Final", "Ответ")):
         gap = "\n"
     assert read(one._replace(text=f"{one.text}{gap}{remark}")) == ("certain", one.value)
@@ -411,7 +411,7 @@ def test_two_options_are_never_one_answer(one: Stated, frame: str, other: int, w
         )
     ),
 )
-def test_an_option_that_is_denied_doubted_or_asked_for_is_not_read(one: Stated, frame: str) -> None:
+def test_an_option_that_is_denied_doubted_or_in_a_question_is_not_read(one: Stated, frame: str) -> None:
     reading = read_answer(frame.format(one.name), one.asked)
     assert (reading.certainty, reading.value) != ("certain", one.value)
 
@@ -468,7 +468,7 @@ def test_the_calls_grow_no_faster_than_the_number_of_options() -> None:
     assert cost(1_000) <= 10.5 * cost(100) + 1_000
 
 
-def test_only_so_much_of_a_text_with_endless_statements_is_looked_at() -> None:
+def test_only_a_limited_part_of_a_text_with_endless_statements_is_read() -> None:
     question = Asked("number")
     few, many = (
         calls(lambda text: read_answer(text, question), "the answer is 5. " * size) for size in (2_000, 20_000)
@@ -476,7 +476,7 @@ def test_only_so_much_of_a_text_with_endless_statements_is_looked_at() -> None:
     assert many < 2 * few
 
 
-def test_many_objects_in_a_reply_cost_no_more_than_the_first_of_them() -> None:
+def test_many_objects_in_a_reply_cost_no_more_than_the_first_ones() -> None:
     few, many = (
         calls(lambda text: read_reply(text, Asked("number")), json.dumps({"answer": 5}) * size) for size in (100, 1_000)
     )

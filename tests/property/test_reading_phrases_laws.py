@@ -46,14 +46,14 @@ def test_no_text_raises_and_a_pointer_lies_in_the_text(text: str) -> None:
 
 
 @given(text=TEXTS, space=st.text(" \n\t", max_size=3))
-def test_white_space_around_does_not_count(text: str, space: str) -> None:
+def test_surrounding_white_space_does_not_count(text: str, space: str) -> None:
     assert is_refusal(f"{space}{text}{space}") == is_refusal(text)
     pointer, moved = find_pointer(text), find_pointer(space + text)
     assert moved == (None if pointer is None else (pointer.name, pointer.end + len(space)))
 
 
 @given(text=TEXTS)
-def test_each_letter_has_its_place(text: str) -> None:
+def test_each_letter_keeps_its_position_in_the_text(text: str) -> None:
     letters = letters_of(text)
     assert len(letters.places) == len(letters.text)
     assert list(letters.places) == sorted(letters.places)

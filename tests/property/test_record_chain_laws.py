@@ -50,14 +50,14 @@ def test_a_changed_byte_in_any_event_is_found(data: st.DataObject) -> None:
 
 
 @given(st.permutations(range(len(LOG))))
-def test_any_other_order_is_found(order: list[int]) -> None:
+def test_any_reordering_of_events_is_found(order: list[int]) -> None:
     faults = find_faults(RECORD, [LOG[at] for at in order])
     assert bool(faults) == (order != sorted(order))
     assert {fault.kind for fault in faults} <= {"reordered"}
 
 
 @given(st.sets(st.integers(0, len(LOG) - 1), min_size=1))
-def test_events_that_are_gone_are_found(gone: set[int]) -> None:
+def test_missing_events_are_found(gone: set[int]) -> None:
     document = json.loads(b"\n".join(LINES))
     document["events"] = [event for at, event in enumerate(document["events"]) if at not in gone]
     found, places = verdict(json.dumps(document).encode())

@@ -54,7 +54,9 @@ async def held(
     rounds=st.integers(1, 2),
     topic=TEXTS.filter(str.strip),
 )
-def test_the_fold_of_what_is_stored_is_what_was_alive(replies: dict[str, Reply], rounds: int, topic: str) -> None:
+def test_the_stored_events_give_the_same_state_as_the_live_debate(
+    replies: dict[str, Reply], rounds: int, topic: str
+) -> None:
     alive, record, events = anyio.run(held, replies, rounds, topic)
     stored = lawful(record, events)
     assert stored.to_record().to_json() == alive.to_record().to_json()
@@ -72,7 +74,7 @@ def test_the_fold_of_what_is_stored_is_what_was_alive(replies: dict[str, Reply],
         assert advance(start_progress(record), events[:cut]) == Fold(record, events[:cut]).progress
 
 
-def test_half_a_surrogate_pair_in_an_answer_breaks_nothing() -> None:
+def test_half_a_surrogate_pair_in_an_answer_causes_no_error() -> None:
     text = '{"position": "a\\ud800b", "reasoning": "r", "confidence": 0.5}'
     alive, record, events = anyio.run(held, {"ada": text}, 1, "Tea?")
     assert lawful(record, events).to_record().to_json() == alive.to_record().to_json()

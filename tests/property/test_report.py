@@ -315,7 +315,7 @@ def test_a_whole_report_in_markdown_renders_to_no_active_content(view: ReportVie
 
 @LAW
 @given(views)
-def test_text_has_no_control_character_and_starts_no_line_of_its_own(view: ReportView) -> None:
+def test_text_has_no_control_character_and_starts_no_new_line(view: ReportView) -> None:
     rendered = to_text(view)
     assert_visible(rendered)
     assert len(rendered.splitlines()) == rendered.count("\n")

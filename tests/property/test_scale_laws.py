@@ -36,7 +36,7 @@ def test_a_ballot_that_the_parser_refuses_is_invalid_in_the_count(
 
 @LAW
 @given(SCORES, st.sampled_from(OPTIONS), st.sampled_from([-1, 11, 1e6, "12", "1/2", True]))
-def test_one_score_off_the_scale_leaves_nothing_of_the_ballot(
+def test_one_score_off_the_scale_invalidates_the_whole_ballot(
     scores: dict[str, float], option: str, score: float | str
 ) -> None:
     text = json.dumps({"scores": {**scores, option: score}})

@@ -92,7 +92,7 @@ def test_the_names_of_options_never_matter(rule: str, effort: int) -> None:
 
 @EFFORT
 @pytest.mark.parametrize("rule", [rule for rule in BALLOTS if rule != "random-dictator"])
-def test_options_that_stand_alike_tie_or_lose_together(rule: str, effort: int) -> None:
+def test_options_with_equal_support_tie_or_lose_together(rule: str, effort: int) -> None:
     swap = {"a": "b", "b": "a", "c": "c", "d": "d"}
 
     def check(ballots: list[Ballot]) -> None:
@@ -132,7 +132,7 @@ def test_scaling_all_weights_changes_no_outcome(rule: str, effort: int) -> None:
 
 @EFFORT
 @pytest.mark.parametrize("rule", [rule for rule in BALLOTS if rule != "hybrid"])
-def test_a_weight_is_a_number_of_copies_and_none_is_absence(rule: str, effort: int) -> None:
+def test_a_weight_equals_a_number_of_copies_and_zero_equals_absence(rule: str, effort: int) -> None:
     def check(ballots: list[Ballot], raw: list[int]) -> None:
         weights = [raw[place % len(raw)] for place in range(len(ballots))]
         copies = [ballot for ballot, weight in zip(ballots, weights, strict=True) for _ in range(weight)]
@@ -158,7 +158,7 @@ def test_abstaining_changes_nothing_but_the_quorum(rule: str, effort: int) -> No
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100))
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-def test_a_float_is_read_as_a_number_that_rounds_to_it(number: float) -> None:
+def test_a_float_is_read_as_a_simple_number_that_rounds_to_it(number: float) -> None:
     """So that different floats stay different, in the same order, and a printed float is the float."""
     found = exact(number)
     assert float(found) == number
@@ -167,14 +167,14 @@ def test_a_float_is_read_as_a_number_that_rounds_to_it(number: float) -> None:
 
 @given(st.integers(1, 10**6).flatmap(lambda parts: st.tuples(st.integers(0, parts), st.just(parts))))
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-def test_a_share_computed_as_a_float_is_that_share(share: tuple[int, int]) -> None:
+def test_a_share_computed_as_a_float_equals_the_exact_share(share: tuple[int, int]) -> None:
     part, parts = share
     assert exact(part / parts) == Fraction(part, parts)
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(0, 9))
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-def test_a_decimal_that_was_typed_is_that_decimal(digits: int, places: int) -> None:
+def test_a_typed_decimal_is_read_exactly(digits: int, places: int) -> None:
     typed = Decimal(digits).scaleb(-places)
     assert exact(float(typed)) == Fraction(typed)
 
@@ -186,7 +186,7 @@ def test_floats_keep_their_order(one: float, other: float) -> None:
 
 
 @EVERY_RULE
-def test_where_nobody_voted_nobody_wins(rule: str) -> None:
+def test_without_votes_nobody_wins(rule: str) -> None:
     for options, ballots in product([None, ["a"], ["a", "b"]], [[], [None], [None, None], [{}], [object()]]):
         decision = decide(ballots, rule=rule, options=options)
         assert (decision.winners, decision.tied, decision.cast) == ((), (), 0), (options, ballots)
@@ -356,7 +356,7 @@ MISSED = {
 
 
 @pytest.mark.parametrize("rule", MISSED)
-def test_positional_and_eliminating_rules_can_miss_it(rule: str) -> None:
+def test_positional_and_eliminating_rules_can_miss_the_condorcet_winner(rule: str) -> None:
     ballots, best, chosen = MISSED[rule]
     assert decide(ballots, rule="condorcet").winners == (best,)
     assert decide(ballots, rule=rule).winners == (chosen,)
@@ -386,7 +386,7 @@ def test_scoring_rules_can_overrule_a_majority() -> None:
 
 @EFFORT
 @pytest.mark.parametrize("rule", [*ON_RANKINGS, "score", "median", "star", "linear-pool", "log-pool", "cumulative"])
-def test_what_everybody_likes_less_never_wins(rule: str, effort: int) -> None:
+def test_an_option_that_every_voter_ranks_below_another_never_wins(rule: str, effort: int) -> None:
     grades: dict[str, st.SearchStrategy[Ballot]] = {
         **dict.fromkeys(ON_RANKINGS, linear),
         **dict.fromkeys(("score", "median", "star", "cumulative"), full_grades),

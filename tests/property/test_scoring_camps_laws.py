@@ -94,7 +94,7 @@ def shape(found: Camps) -> object:
 
 
 @law(drawn=any_rounds(), order=st.randoms(use_true_random=False))
-def test_seats_change_nothing(drawn: tuple[list[OpenAnswer], Reading], order: st.Random) -> None:  # type: ignore[name-defined]
+def test_the_order_of_seats_changes_nothing(drawn: tuple[list[OpenAnswer], Reading], order: st.Random) -> None:  # type: ignore[name-defined]
     answers, read = drawn
     shuffled = list(answers)
     order.shuffle(shuffled)
@@ -138,7 +138,7 @@ def test_figures_are_an_interval_and_camps_are_cliques(drawn: tuple[list[OpenAns
 
 
 @law(truth=truthful_rounds())
-def test_what_is_certain_is_true(truth: Truth) -> None:
+def test_certain_verdicts_are_true(truth: Truth) -> None:
     found = find_camps(truth.answers, truth.read)
     total = len(truth.answers)
     sizes = Counter(truth.meant.values()).most_common()
@@ -185,7 +185,9 @@ def test_fewer_true_verdicts_never_lower_what_is_possible(truth: Truth, kept: st
 
 
 @law(drawn=any_rounds(), place=st.integers(0, 6))
-def test_an_unread_answer_can_only_open_what_is_known(drawn: tuple[list[OpenAnswer], Reading], place: int) -> None:
+def test_an_unread_answer_can_only_make_known_figures_uncertain(
+    drawn: tuple[list[OpenAnswer], Reading], place: int
+) -> None:
     """It joins nobody and is told apart from nobody; between the others, no marks and no equal texts change."""
     answers, read = drawn
     if place >= len(answers):
@@ -202,7 +204,7 @@ def test_an_unread_answer_can_only_open_what_is_known(drawn: tuple[list[OpenAnsw
 
 
 @law(truth=truthful_rounds())
-def test_no_winner_that_an_unread_answer_could_overturn(truth: Truth) -> None:
+def test_no_option_wins_that_an_unread_answer_could_overturn(truth: Truth) -> None:
     winner = find_camps(truth.answers, truth.read).winner
     unread = [OpenAnswer(f"unread {number}", Said("x", unread=f"{number}")) for number in range(len(truth.answers))]
     for number in range(len(unread) + 1):
@@ -275,7 +277,7 @@ def test_no_chain_of_declarations_joins_opposites(length: int, drawn: st.DataObj
 
 
 @law(drawn=any_rounds() | truthful_rounds().map(lambda truth: (truth.answers, truth.read)))
-def test_camps_are_the_connected_answers_wherever_the_same_is_transitive(
+def test_camps_are_the_connected_answers_if_equality_is_transitive(
     drawn: tuple[list[OpenAnswer], Reading],
 ) -> None:
     answers, read = drawn
@@ -405,13 +407,15 @@ def test_claims_about_unknown_turns_and_about_oneself_change_nothing(
 
 
 @law(debate=debates())
-def test_what_was_claimed_in_earlier_rounds_changes_nothing(debate: Debate) -> None:
+def test_claims_of_earlier_rounds_change_nothing(debate: Debate) -> None:
     silent = {turn: answer.model_copy(update={"compared": ()}) for turn, answer in debate.earlier.items()}
     assert find_round_camps(debate.last, silent) == find_round_camps(debate.last, debate.earlier)
 
 
 @law(debate=debates(), drawn=st.data())
-def test_labels_of_superseded_unseen_and_unknown_answers_change_nothing(debate: Debate, drawn: st.DataObject) -> None:
+def test_references_to_superseded_unseen_and_unknown_answers_change_nothing(
+    debate: Debate, drawn: st.DataObject
+) -> None:
     """What a model writes is resolved to the last answer of each speaker that its prompt shows."""
     fence = Fence("0123456789abcdef")
     reader = debate.last[0].agent_id

@@ -91,7 +91,7 @@ def winners(decision: Decision) -> set[str]:
 
 
 @law(drawn=votes(), tied=st.booleans())
-def test_an_exact_clone_that_all_join_changes_no_winner_under_any_rule(
+def test_an_exact_clone_that_all_voters_join_changes_no_winner_under_any_rule(
     drawn: tuple[str, list[MotionVote]], *, tied: bool
 ) -> None:
     rule, cast = drawn
@@ -103,7 +103,7 @@ def test_an_exact_clone_that_all_join_changes_no_winner_under_any_rule(
 
 
 @law(drawn=st.lists(st.tuples(st.permutations(NAMES), st.booleans()), min_size=1, max_size=7))
-def test_an_adjacent_clone_that_nobody_joins_changes_no_winner_under_schulze(
+def test_an_adjacent_clone_that_no_voter_joins_changes_no_winner_under_schulze(
     drawn: list[tuple[list[str], bool]],
 ) -> None:
     plain, cloned = [], []
@@ -157,7 +157,7 @@ LINES: Final = ("Lisbon", "lisbon.", "The capital", "It depends", "42", "43 km",
     ),
     chance=st.randoms(use_true_random=False),
 )
-def test_motions_have_different_names_that_no_seat_changes(
+def test_motions_have_distinct_names_that_do_not_depend_on_seats(
     drawn: list[tuple[str, str | None, str]], chance: Random
 ) -> None:
     said = [
@@ -183,7 +183,7 @@ def test_motions_have_different_names_that_no_seat_changes(
     voters=st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=20, unique=True),
     chance=st.randoms(use_true_random=False),
 )
-def test_every_voter_has_all_motions_and_no_seat_changes_its_order(
+def test_every_voter_gets_all_motions_in_an_order_that_does_not_depend_on_seats(
     names: list[str], voters: list[str], chance: Random
 ) -> None:
     orders = voting_orders(names, voters, "seed")

@@ -417,7 +417,7 @@ def test_forecasts_agree_with_scikit_learn(cases: int) -> None:
         assert float(expected_calibration_error(sure, outcomes)) == pytest.approx(theirs)
 
 
-def test_fractions_are_what_the_floats_stand_for() -> None:
+def test_fractions_equal_the_decimal_values_of_floats() -> None:
     assert krippendorff_alpha([[1, 2], [1, 3]]).value == Fraction(2, 5)
 
 

@@ -55,7 +55,7 @@ SCHEMAS = st.recursive(st.just({}), objects, max_leaves=6)
 
 @settings(deadline=None)
 @given(VALUES, SCHEMAS)
-def test_what_fits_fits_and_what_does_not_is_refused(value: Any, schema: Any) -> None:
+def test_valid_arguments_are_accepted_and_invalid_ones_are_refused(value: Any, schema: Any) -> None:
     fits = jsonschema.Draft202012Validator(schema).is_valid(value)
     assert (misfits(value, schema) == "") is fits
 
@@ -89,7 +89,7 @@ def test_what_fits_fits_and_what_does_not_is_refused(value: Any, schema: Any) ->
         "many faults",
     ],
 )
-def test_what_is_told_and_what_is_passed_over(schema: Any, value: Any, told: str) -> None:
+def test_each_misfit_is_reported_or_ignored_as_documented(schema: Any, value: Any, told: str) -> None:
     assert misfits(value, schema) == told
 
 
@@ -118,7 +118,7 @@ def test_a_number_of_any_size_is_checked(schema: Any, value: Any, told: str) -> 
     assert misfits(value, schema) == told
 
 
-def test_a_value_as_deep_as_the_sea_ends() -> None:
+def test_a_very_deeply_nested_value_is_checked() -> None:
     schema: dict[str, Any] = {"type": "array", "items": {"$ref": "#"}, "maxItems": 1}
     value: list[Any] = []
     for _ in range(500):

@@ -152,7 +152,7 @@ def test_names_in_json_are_camel_case(kind: type[Value]) -> None:
 
 
 @every_type
-def test_nothing_inside_can_grow(kind: type[Value]) -> None:
+def test_no_field_of_a_type_is_mutable(kind: type[Value]) -> None:
     for name, field in kind.model_fields.items():
         assert not {list, set, bytearray} & {part for part in _parts(field.annotation) if isinstance(part, type)}, name
 
@@ -207,7 +207,7 @@ def test_every_event_is_durable_or_live_and_has_a_type_of_its_own() -> None:
 
 @given(plain=st.booleans(), data=st.data())
 @LAW
-def test_a_measured_consensus_is_not_taken_for_a_read_one(plain: bool, data: st.DataObject) -> None:
+def test_a_measured_consensus_is_not_mistaken_for_an_analyzed_one(plain: bool, data: st.DataObject) -> None:
     kind = public.ConsensusResult if plain else AIConsensusResult
     consensus = data.draw(values(kind))
     record = public.RoundRecord(number=1, consensus=consensus)
