@@ -27,7 +27,7 @@ class Loud(BaseAgent):
         return Message(role="user", content=f"Louder: {failure.reason}")
 
 
-async def test_the_three_override_points_are_what_is_called() -> None:
+async def test_the_three_override_points_are_called() -> None:
     model = ScriptedModel(["again", "yes"])
     result = await Loud(ADA, model).take_turn(planned(view()))
     assert isinstance(result.answer, AgentResponse)
@@ -43,7 +43,7 @@ class Once(BaseAgent):
         return None
 
 
-async def test_an_agent_need_not_ask_again() -> None:
+async def test_an_agent_can_skip_the_second_question() -> None:
     model = ScriptedModel(["Plainly yes.", "{}"])
     once = Once(ADA, model)
     result = await once.take_turn(planned(view()))

@@ -77,7 +77,7 @@ def registry(models: dict[str, ScriptedModel]) -> AgentRegistry:
     return found
 
 
-def test_providers_are_known_by_name_in_the_order_they_came(registry: AgentRegistry) -> None:
+def test_providers_are_listed_by_name_in_order_of_registration(registry: AgentRegistry) -> None:
     registry.register_provider("other", lambda made: BaseAgent(made, ScriptedModel([])))
     assert registry.get_available_providers() == ("scripted", "other")
     assert registry.has_provider("other")
@@ -107,7 +107,7 @@ def test_created_agents_are_kept_and_built_ones_are_not(registry: AgentRegistry)
     assert registry.get_all_agent_ids() == ("ada", "bo")
 
 
-def test_an_id_is_given_once(registry: AgentRegistry) -> None:
+def test_an_id_can_be_used_only_once(registry: AgentRegistry) -> None:
     ada = registry.create_agent(config())
     with pytest.raises(ConfigurationError, match="already is an agent with the id 'ada'"):
         registry.create_agent(config())
@@ -187,7 +187,7 @@ SYNTHESIS = (
     ("confidence", "expected"),
     [("0.25", 0.25), ("7", 1.0), ("-1", 0.0), ("NaN", 0.5), ("true", 0.5), ('"high"', 0.5), ("null", 0.5)],
 )
-async def test_a_synthesis_is_read_as_far_as_it_goes(confidence: str, expected: float) -> None:
+async def test_an_incomplete_synthesis_is_read_as_far_as_possible(confidence: str, expected: float) -> None:
     model = ScriptedModel([SYNTHESIS % confidence])
     made = await BaseAgent(ADA, model).generate_synthesis(planned(view(said("Bo", "No\nEND QUOTE"))))
     assert made.common_ground == ("a",)
@@ -225,7 +225,7 @@ async def test_a_synthesis_quotes_everybody() -> None:
         ('{"commonGround": ["Both wake."]}', "The synthesis draws no conclusion."),
     ],
 )
-async def test_without_a_whole_conclusion_what_there_is_counts(text: str, conclusion: str) -> None:
+async def test_a_synthesis_without_a_complete_conclusion_uses_what_can_be_read(text: str, conclusion: str) -> None:
     made = await BaseAgent(ADA, ScriptedModel([text])).generate_synthesis(planned(view()))
     assert (made.conclusion, made.readable, made.confidence, made.synthesizer_id) == (conclusion, False, 0.5, "ada")
     assert made.evolution_summary == "The synthesis does not say how positions moved."
@@ -233,12 +233,12 @@ async def test_without_a_whole_conclusion_what_there_is_counts(text: str, conclu
     assert made.common_ground == (("Both wake.",) if "Both" in text else ())
 
 
-async def test_of_a_blank_answer_there_is_no_synthesis() -> None:
+async def test_a_blank_answer_gives_no_synthesis() -> None:
     with pytest.raises(ParseError, match="blank"):
         await BaseAgent(ADA, ScriptedModel([" \n"])).generate_synthesis(planned(view()))
 
 
-def test_an_agent_without_a_configuration_is_described_by_what_it_says() -> None:
+def test_an_agent_without_a_configuration_is_described_by_its_own_attributes() -> None:
     class Foreign:
         def get_info(self) -> AgentInfo:
             return AgentInfo(id="fo", name="Fo", provider="acme", model="m1")
@@ -278,7 +278,7 @@ async def test_health_checks_are_good_for_a_minute() -> None:
     assert registry.health.get("ada") is None
 
 
-async def test_an_agent_that_is_switched_off_stays_so_whatever_checks_say(registry: AgentRegistry) -> None:
+async def test_a_disabled_agent_stays_disabled_whatever_health_checks_say(registry: AgentRegistry) -> None:
     for agent_id in ("ada", "bo", "cy"):
         registry.create_agent(config(agent_id))
     assert registry.deactivate_agent("ada", "too dear")
@@ -304,7 +304,7 @@ async def test_an_agent_that_is_switched_off_stays_so_whatever_checks_say(regist
     assert all(one.error is None for one in registry.get_agent_health_status())
 
 
-async def test_an_agent_removed_during_its_check_leaves_no_mark(registry: AgentRegistry) -> None:
+async def test_an_agent_removed_during_its_health_check_leaves_no_state(registry: AgentRegistry) -> None:
     class Leaving(Stranger):
         async def health_check(self) -> AgentHealth:
             registry.remove_agent(self.id)
@@ -316,7 +316,7 @@ async def test_an_agent_removed_during_its_check_leaves_no_mark(registry: AgentR
     assert registry.get_active_agent_ids() == ("stranger",)
 
 
-def test_agents_are_given_all_or_none(registry: AgentRegistry) -> None:
+def test_agents_are_created_all_or_none(registry: AgentRegistry) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown agent 'ada'\. Known: none"):
         registry.get_agent_or_throw("ada")
     ada, bo = registry.create_agent(config("ada")), registry.create_agent(config("bo"))

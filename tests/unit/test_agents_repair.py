@@ -65,7 +65,9 @@ class TestClosedQuestions:
             "options that differ in brackets",
         ],
     )
-    def test_it_lists_the_options_as_they_are_spelt(self, options: tuple[str, ...], shown: str, wanted: str) -> None:
+    def test_the_second_question_lists_the_options_with_their_exact_spelling(
+        self, options: tuple[str, ...], shown: str, wanted: str
+    ) -> None:
         question = closed_question(ParseFailure("it names none", UNCLEAR, asks="option"), options, Fence("00ff"))
         assert f"\nBEGIN QUOTE 00ff (options)\n{shown}\n" in question
         assert wanted in question
@@ -73,7 +75,7 @@ class TestClosedQuestions:
         assert '"ABSTAIN"' in question
         assert UNCLEAR not in question
 
-    def test_without_options_it_asks_for_one_line(self) -> None:
+    def test_without_options_the_second_question_asks_for_one_line(self) -> None:
         for failure, options in (
             (ParseFailure("it states no answer", UNCLEAR, asks="line"), None),
             (ParseFailure("it states no answer", UNCLEAR, asks="option"), ()),
@@ -103,19 +105,19 @@ class TestFailures:
         ],
         ids=["no reading", "certain", "points back", "likely", "several", "none"],
     )
-    def test_what_is_not_certain_is_asked_for_again(self, reading: Reading | None, reason: str | None) -> None:
+    def test_an_uncertain_answer_is_requested_again(self, reading: Reading | None, reason: str | None) -> None:
         failure = unread_failure(reading, UNCLEAR, has_options=True)
         assert (failure is None) == (reason is None)
         if failure is not None and reason is not None:
             assert reason in failure.reason
             assert (failure.asks, failure.reading, failure.text) == ("option", reading, UNCLEAR)
 
-    def test_without_options_the_line_is_asked_for(self) -> None:
+    def test_without_options_one_line_is_requested(self) -> None:
         failure = unread_failure(Reading(certainty="unread", rule="none"), UNCLEAR, has_options=False)
         assert failure is not None
         assert (failure.asks, failure.reason) == ("line", "it states no answer")
 
-    def test_a_vote_that_stays_unread_was_given(self) -> None:
+    def test_a_vote_that_stays_unread_counts_as_cast(self) -> None:
         reading = Reading(certainty="unread", rule="several", candidates=CITIES)
         vote = unread_vote(ParseFailure("x", UNCLEAR, reading=reading))
         assert (vote.choice, vote.reading, vote.prose) == (None, reading, True)
@@ -203,7 +205,7 @@ class TestReferences:
         assert answer.reading is not None
         assert (answer.reading.rule, answer.reading.source) == ("reference", TurnKey(1, "positions", slot))
 
-    def test_a_reference_beside_another_answer_is_not_resolved(self) -> None:
+    def test_a_reference_next_to_another_answer_is_not_resolved(self) -> None:
         quotations, prompt = shown(said("ada", "Lisbon"), said("bo", "Faro"))
         unclear = parse_prose("I agree with Ada. Porto.", None)
         assert isinstance(unclear, Parsed)
@@ -235,7 +237,7 @@ class TestReferences:
             ("I agree with Cy. No change.", "Lisbon"),
         ],
     )
-    def test_who_agrees_with_a_point_keeps_the_own_answer_where_the_text_says_so(
+    def test_an_agent_that_agrees_with_a_point_keeps_its_own_answer_if_the_text_says_so(
         self, text: str, choice: str | None
     ) -> None:
         quotations, prompt = shown(
@@ -260,7 +262,7 @@ class TestReferences:
             ("Compatible (m3)", None),
         ],
     )
-    def test_a_part_of_a_name_is_enough_where_only_one_author_has_it(self, name: str, slot: int | None) -> None:
+    def test_a_part_of_a_name_is_enough_if_only_one_author_has_it(self, name: str, slot: int | None) -> None:
         names = {"ada": "Compatible (m0)", "bo": "Compatible (m1)", "cy": "Compatible (m2)"}
         names |= {"di": "scripted (ada.json)", "eve": "Di"}
         quotations, prompt = shown(
@@ -277,7 +279,7 @@ class TestReferences:
             assert isinstance(answer, Parsed)
             assert answer.bottom_line == line
 
-    def test_a_form_that_points_back_takes_it_too(self) -> None:
+    def test_a_form_that_points_back_takes_the_bottom_line_too(self) -> None:
         quotations, prompt = shown(said("ada", "It is Porto.", bottom_line="Porto"))
         form = '{"position": "My position is unchanged.", "bottom_line": "No change"}'
         answer = with_reference(parsed(form, None), quotations, prompt, None)
@@ -285,18 +287,18 @@ class TestReferences:
         assert answer.bottom_line == "Porto"
 
     @pytest.mark.parametrize("text", ["Porto", "I agree with Zoe.", "I agree with Bo.", "I agree with Cy."])
-    def test_what_points_to_nothing_that_was_shown_and_read_stays(self, text: str) -> None:
+    def test_a_reference_to_an_answer_that_was_not_shown_or_read_stays_unresolved(self, text: str) -> None:
         unread = Reading(certainty="unread", rule="none")
         quotations, prompt = shown(said("bo", "y", reading=unread), said("cy", "z"), said("di", "w", choice="Porto"))
         answer = parsed(text)
         assert with_reference(answer, quotations, prompt, CITIES) is answer
 
-    def test_an_answer_that_was_cut_from_the_prompt_is_not_known_to_the_author(self) -> None:
+    def test_an_answer_that_was_cut_from_the_prompt_is_unknown_to_the_author(self) -> None:
         quotations, _ = shown(said("ada", "x", choice="Lisbon"))
         answer = parsed("No change.")
         assert with_reference(answer, quotations, "a prompt without answers", CITIES) is answer
 
-    def test_where_nothing_was_shown_the_words_are_the_answer(self) -> None:
+    def test_without_shown_answers_the_words_are_the_answer(self) -> None:
         for text, line in (
             ("No change.", None),
             ('{"position": "My position is unchanged.", "bottom_line": "No change"}', "No change"),

@@ -90,7 +90,7 @@ def requests_of(agent: BaseAgent) -> Any:
     return agent.chat_model.requests
 
 
-async def test_a_model_that_cannot_do_both_at_once_searches_first() -> None:
+async def test_a_model_that_cannot_search_and_call_tools_at_once_searches_first() -> None:
     agent, heard = searching(FOUND, WISH, YES, toolkit=Toolkit()), Heard()
     result = await agent.take_turn(planned(view()), heard)
     search, first, second = requests_of(agent)
@@ -120,7 +120,7 @@ async def test_a_model_that_cannot_do_both_at_once_searches_first() -> None:
         pytest.param(ModelProfile(), Toolkit(), id="a model that can do both is asked once"),
     ],
 )
-async def test_a_search_is_part_of_the_call_where_it_can_be(profile: ModelProfile, toolkit: Toolkit | None) -> None:
+async def test_a_search_is_part_of_the_call_if_possible(profile: ModelProfile, toolkit: Toolkit | None) -> None:
     agent = searching(YES, profile=profile, toolkit=toolkit)
     await agent.take_turn(planned(view()))
     (request,) = requests_of(agent)
@@ -128,7 +128,7 @@ async def test_a_search_is_part_of_the_call_where_it_can_be(profile: ModelProfil
     assert bool(request.tools) == (toolkit is not None)
 
 
-async def test_a_search_that_fails_for_the_moment_does_not_fail_the_turn() -> None:
+async def test_a_temporary_error_of_a_search_does_not_fail_the_turn() -> None:
     agent = searching(APINetworkError("down"), YES, toolkit=Toolkit())
     result = await agent.take_turn(planned(view()))
     _, second = requests_of(agent)
@@ -144,7 +144,7 @@ async def test_a_search_that_is_refused_fails_the_turn() -> None:
         await agent.take_turn(planned(view()))
 
 
-async def test_a_paused_answer_is_gone_on_with_and_counts_from_its_beginning() -> None:
+async def test_a_paused_answer_is_continued_and_counts_from_its_beginning() -> None:
     native = NativeContent(provider="scripted", items=({"type": "text", "text": YES[:9]},))
     paused = ChatResponse(text=YES[:9], finish_reason="pause", native=native)
     agent = searching(paused, YES[9:], profile=ModelProfile())
@@ -163,7 +163,7 @@ async def test_an_answer_that_is_paused_again_and_again_ends_with_the_steps_of_t
     assert result.usage.calls == 3
 
 
-async def test_an_answer_is_put_into_form_without_a_second_search() -> None:
+async def test_an_answer_is_reformatted_without_a_second_search() -> None:
     agent = searching("", YES, profile=ModelProfile())
     await agent.take_turn(planned(view()))
     assert [request.search for request in requests_of(agent)] == [NativeSearch(), None]
@@ -237,7 +237,7 @@ async def test_perplexity_is_asked_for_sources_and_searches_for_the_question() -
 
 
 @pytest.mark.parametrize("age", ["hour", "day", "week", "month", "year"])
-def test_every_age_that_perplexity_documents_can_be_asked_for(age: Any) -> None:
+def test_every_page_age_that_perplexity_documents_can_be_requested(age: Any) -> None:
     assert PerplexitySearchOptions(recency_filter=age).to_search().recency == age
 
 

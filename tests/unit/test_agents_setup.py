@@ -74,7 +74,7 @@ def test_providers_come_with_both_of_their_models_which_the_caller_may_replace()
     assert registry.build(AgentConfig(id="h", name="H", provider="google")).model == "gemini-big"
 
 
-def test_default_agents_share_one_gateway_and_leave_ids_that_are_taken() -> None:
+def test_default_agents_share_one_gateway_and_avoid_used_ids() -> None:
     registry = AgentRegistry()
     setup_providers(registry, ALL)
     made = create_default_agents(registry)
@@ -132,7 +132,7 @@ def table_registry(**providers: ProviderConfig) -> AgentRegistry:
     return TableParts(TableOptions(settings=ALL, storage="memory://", providers=providers)).agents
 
 
-def test_a_light_agent_stands_beside_its_base() -> None:
+def test_a_light_agent_is_created_next_to_its_base() -> None:
     registry = table_registry()
     base = registry.create_agent(AgentConfig(id="ada", name="Ada", provider="anthropic", max_tokens=100))
     light = create_light_model_agent(base, registry, id_suffix="consensus", max_tokens=8192)
@@ -154,7 +154,7 @@ def test_the_models_of_a_table_are_data_of_its_callers() -> None:
     assert table_registry().get_light_model("scripted") is None
 
 
-def test_who_has_no_light_model_works_itself() -> None:
+def test_an_agent_without_a_light_model_is_used_itself() -> None:
     (stranger,) = scripted_agents({"ada": "Tea"})
     registry = AgentRegistry()
     assert create_light_model_agent(stranger, registry, id_suffix="x") is stranger
@@ -162,7 +162,7 @@ def test_who_has_no_light_model_works_itself() -> None:
     assert create_light_model_agent(stranger, registry, id_suffix="x") is stranger
 
 
-def test_the_preferred_agent_is_active_and_of_the_provider_if_there_is_one() -> None:
+def test_the_preferred_agent_is_active_and_of_the_preferred_provider_if_possible() -> None:
     registry = AgentRegistry()
     assert select_preferred_agent(registry) is None
     setup_providers(registry, ALL)
@@ -173,7 +173,7 @@ def test_the_preferred_agent_is_active_and_of_the_provider_if_there_is_one() -> 
     assert select_preferred_agent(registry, "google") is registry.get_agent("anthropic-default")
 
 
-def test_a_model_by_name_takes_the_one_its_configuration_names() -> None:
+def test_a_model_by_name_uses_the_model_of_its_configuration() -> None:
     own = ProviderConfig(api_key="sk-1", model="gpt-mine")
     assert [chat_model(name, config=own, settings=Settings()).model for name in ("openai", "openai:gpt-5.2")] == [
         "gpt-mine",
@@ -203,7 +203,7 @@ async def test_a_health_check_asks_the_next_model_of_a_fallback() -> None:
     assert asked == [1, 2]
 
 
-async def test_a_health_check_has_little_time() -> None:
+async def test_a_health_check_has_a_short_time_limit() -> None:
     silent = ScriptedModel([Delay(60, "late")])
     guarded = Gateway(timeout_s=0.05).guard(silent)
     health = await BaseAgent(AgentConfig(id="ada", name="Ada", provider="scripted"), guarded).health_check()
@@ -218,7 +218,7 @@ async def test_a_health_check_has_little_time() -> None:
 @pytest.mark.parametrize(
     "create", [create_claude_agent, create_chatgpt_agent, create_gemini_agent, create_perplexity_agent]
 )
-def test_a_key_is_named_where_it_is_given(create: Callable[..., BaseAgent]) -> None:
+def test_a_missing_key_is_named_with_the_place_to_set_it(create: Callable[..., BaseAgent]) -> None:
     kinds = {name: parameter.kind for name, parameter in inspect.signature(create).parameters.items()}
     assert kinds.pop("config") == kinds.pop("toolkit") == inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert set(kinds.values()) == {inspect.Parameter.KEYWORD_ONLY}

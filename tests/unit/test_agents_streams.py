@@ -15,7 +15,7 @@ from roundtable.types import ChatDelta, ChatRequest
 pytestmark = pytest.mark.both_loops
 
 
-async def test_a_listener_hears_each_piece_and_is_asked_before_each_call() -> None:
+async def test_a_listener_gets_each_piece_and_is_asked_before_each_call() -> None:
     ada, model = agent("words only", YES, chunks=4)
     ear = Ear()
     await ada.take_turn(planned(view()), ear)
@@ -38,14 +38,14 @@ async def test_without_a_listener_nothing_is_streamed() -> None:
     assert (ear.heard, ear.calls) == ([], 1)
 
 
-async def test_a_listener_can_keep_a_turn_from_starting() -> None:
+async def test_a_listener_can_prevent_a_turn_from_starting() -> None:
     ada, model = agent("words", YES, chunks=2)
     with pytest.raises(TurnCancelled):
         await ada.take_turn(planned(view()), Ear(TurnCancelled()))
     assert model.calls == 0
 
 
-async def test_a_turn_halted_after_a_paid_call_fails_and_states_what_was_spent() -> None:
+async def test_a_turn_halted_after_a_paid_call_fails_and_states_its_cost() -> None:
     ada, model = agent(costly("words"), YES)
     with pytest.raises(AgentError, match="asked to stop within this turn") as raised:
         await ada.take_turn(planned(view()), Ear(TurnCancelled(), 1))

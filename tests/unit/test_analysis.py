@@ -100,7 +100,7 @@ def test_other_words_in_any_script_are_another_position(one: str, two: str) -> N
     assert measure(one, two).agreement_level == 0.5
 
 
-def test_points_are_listed_where_agents_meet_and_part() -> None:
+def test_points_of_agreement_and_disagreement_are_listed() -> None:
     found = measure("Yes", "No", "yes")
     assert found.common_ground == ("Yes",)
     assert found.disagreement_points == ("Yes", "No")
@@ -109,12 +109,12 @@ def test_points_are_listed_where_agents_meet_and_part() -> None:
     assert measure().common_ground == ()
 
 
-def test_a_position_that_half_hold_is_no_common_ground() -> None:
+def test_a_position_held_by_half_of_the_agents_is_no_common_ground() -> None:
     for found in (measure("Yes", "No", "yes", "no"), measure("Yes", "No", "yes", "Maybe")):
         assert found.common_ground == ()
 
 
-def test_with_options_answers_meet_in_the_option_they_choose() -> None:
+def test_with_options_answers_agree_in_the_option_they_choose() -> None:
     said_so = hold("We should, as it scales.", "Absolutely.", "No.", choices=("Yes", "Yes", "No"))
     found = ConsensusAnalyzer().analyze(said_so)
     assert found.agreement_level == 2 / 3
@@ -124,7 +124,7 @@ def test_with_options_answers_meet_in_the_option_they_choose() -> None:
     )
 
 
-async def test_the_meter_of_a_debate_measures_the_same() -> None:
+async def test_the_meter_of_a_debate_gives_the_same_result() -> None:
     measured = await ConsensusAnalyzer().measure(hold("Yes", "No"), "topic", groupthink=False)
     assert (measured.consensus, measured.usage) == (measure("Yes", "No"), None)
 
@@ -175,7 +175,7 @@ def test_a_tie_is_a_result_without_a_winner() -> None:
     assert set(decision.tied) == {"Yes", "No"}
 
 
-def test_the_rule_is_the_debate_s_own() -> None:
+def test_the_rule_is_that_of_the_debate() -> None:
     responses = hold("Yes", "Yes", "No")
     config = DebateConfig(topic="t", agents=("a",), decide="unanimity")
     decision = decided(responses, ConsensusAnalyzer().analyze(responses), config)
@@ -186,13 +186,13 @@ def independent(*turns: Turn) -> list[Turn]:
     return [turn.model_copy(update={"independent": True}) for turn in turns]
 
 
-def test_answers_given_before_anybody_saw_another_are_independent() -> None:
+def test_answers_given_before_any_agent_saw_another_are_independent() -> None:
     turns = independent(said("Ada", "Yes"), said("Bo", "yes", slot=1))
     consensus = measure("Yes", "yes")
     assert independent_agreement(turns, consensus, assigned=False) == (1.0, None)
 
 
-def test_where_there_is_no_independent_agreement_the_reason_is_given() -> None:
+def test_missing_independent_agreement_has_a_reason() -> None:
     turns = independent(said("Ada", "Yes"), said("Bo", "yes", slot=1))
     consensus = measure("Yes", "yes")
     seen = [turns[0], said("Bo", "yes", slot=1)]
@@ -219,7 +219,7 @@ def test_where_there_is_no_independent_agreement_the_reason_is_given() -> None:
     ]
 
 
-def test_a_quorum_of_answers_is_none_of_ballots() -> None:
+def test_a_quorum_of_answers_is_not_a_quorum_of_ballots() -> None:
     held = hold("Tea", "Tea", "Neither", choices=["Tea", "Tea", None])
     config = DebateConfig(topic="Tea?", agents=("a", "b", "c"), options=("Tea", "Coffee"), quorum=3)
     assert decided(held, None, config).winner == "Tea"
@@ -243,7 +243,7 @@ def test_confidence_reaches_the_rule() -> None:
 
 
 @pytest.mark.parametrize("rule", ["score", "star", "median", "cumulative", "linear-pool", "log-pool", "log-odds"])
-def test_a_rule_that_cannot_count_positions_is_refused_with_those_that_can(rule: str) -> None:
+def test_a_rule_that_cannot_count_positions_is_refused_with_a_list_of_rules_that_can(rule: str) -> None:
     with pytest.raises(ConfigurationError, match=f"the rule '{rule}' cannot decide a debate") as caught:
         check_rule(rule)
     assert caught.value.hint is not None
@@ -251,7 +251,7 @@ def test_a_rule_that_cannot_count_positions_is_refused_with_those_that_can(rule:
     assert f"{rule}," not in caught.value.hint
 
 
-def test_a_rule_that_breaks_on_made_up_positions_gets_its_chance() -> None:
+def test_a_rule_that_fails_on_test_positions_is_still_allowed() -> None:
     def breaking(ballots: Electorate, _: Parameters) -> Outcome:
         raise ZeroDivisionError
 
@@ -259,7 +259,7 @@ def test_a_rule_that_breaks_on_made_up_positions_gets_its_chance() -> None:
     check_rule("borda")
 
 
-def test_a_rule_that_breaks_decides_nothing_and_says_so() -> None:
+def test_a_rule_that_fails_decides_nothing_and_says_so() -> None:
     def broken(ballots: Electorate, parameters: Parameters) -> Outcome:
         raise ZeroDivisionError("no ballots like these")
 

@@ -80,7 +80,7 @@ READING = {
 NOBODY = "ai: the reader's groups name 1 answer that it was not shown"
 
 
-async def test_every_field_of_a_model_s_reading_is_kept() -> None:
+async def test_every_field_of_the_analysis_of_a_model_is_kept() -> None:
     model = ScriptedModel([READING], model="light", provider="acme")
     found = await AIConsensusAnalyzer(model).analyze_consensus(hold("Yes", "yes, it scales", "No"), "Microservices?")
     assert found == AIConsensusResult(
@@ -125,7 +125,7 @@ async def test_a_request_quotes_answers_without_names_and_asks_for_groupthink_on
 
 
 @pytest.mark.parametrize("level", [0, 0.0, "0.00", "0 %"])
-async def test_no_agreement_at_all_stays_none_at_all(level: object) -> None:
+async def test_an_agreement_of_zero_stays_zero(level: object) -> None:
     found = await AIConsensusAnalyzer(ScriptedModel([{"agreementLevel": level}])).analyze_consensus(
         hold("Tea", "Coffee"), "?"
     )
@@ -167,18 +167,18 @@ async def test_no_agreement_at_all_stays_none_at_all(level: object) -> None:
         ("", None),
     ],
 )
-def test_a_level_is_read_or_there_is_none(text: str, level: float | None) -> None:
+def test_a_level_is_read_or_missing(text: str, level: float | None) -> None:
     found = read_analysis(text, hold("Tea", "Coffee"), groupthink=True)
     assert (found and found.agreement_level) == level
 
 
-def test_the_summary_is_saved_where_nothing_else_can_be_read() -> None:
+def test_the_summary_is_kept_if_only_it_and_the_level_can_be_read() -> None:
     found = read_analysis('agreementLevel = 0.2; "summary": "They differ."', hold("a", "b"), groupthink=False)
     assert found is not None
     assert found.summary == "They differ."
 
 
-async def test_several_readings_give_the_middle_one_and_how_far_they_lie_apart() -> None:
+async def test_several_analyses_give_the_median_and_their_spread() -> None:
     replies = [{"agreementLevel": level, "summary": str(level)} for level in (0.9, 0.2, 0.5)]
     one, other = ScriptedModel([replies[0], "no JSON"]), ScriptedModel(replies[1:])
     measured = await AIConsensusAnalyzer([one, other], samples=2).measure(hold("Tea", "Coffee"), "?")
@@ -204,7 +204,7 @@ async def test_one_answer_or_none_needs_no_model() -> None:
     assert (nobody.agreement_level, nobody.common_ground, nobody.analyzer_id) == (0.0, (), None)
 
 
-async def test_nobody_reads_one_answer_where_there_is_no_model_to_say_so() -> None:
+async def test_a_single_answer_is_left_to_the_next_analyzer_if_there_is_no_model() -> None:
     chain = AnalyzerChain([NamedMeter("ai", AIConsensusAnalyzer()), NamedMeter("semantic", SemanticAnalyzer())])
     found = (await chain.measure(hold("Tea"), "?")).consensus
     assert (found.method, found.agreement_level) == ("semantic", 1.0)
@@ -271,7 +271,7 @@ def test_an_answer_that_the_reader_excludes_is_not_in_its_group(name: str) -> No
         (0.5, [["A1"], ["A2"], ["A3"]], ()),
     ],
 )
-async def test_a_level_far_from_the_lead_of_the_readers_own_groups_is_recorded(
+async def test_a_level_far_from_the_lead_of_the_own_groups_of_the_reader_is_recorded(
     level: float, groups: list[list[str]], causes: tuple[str, ...]
 ) -> None:
     clusters = [{"theme": str(place), "agentIds": [*group]} for place, group in enumerate(groups)]
@@ -292,7 +292,9 @@ async def test_a_level_far_from_the_lead_of_the_readers_own_groups_is_recorded(
     ],
     ids=["key and success", "key and failure", "no key"],
 )
-async def test_which_analyzer_ran(models: list[ScriptedModel], method: str, level: float, cause: str | None) -> None:
+async def test_the_analysis_records_which_analyzer_ran(
+    models: list[ScriptedModel], method: str, level: float, cause: str | None
+) -> None:
     said = hold("Yes", "yes.", "No")
     found = await AIConsensusAnalyzer(models).analyze_consensus(said, "?")
     assert (found.method, found.agreement_level) == (method, level)
@@ -302,7 +304,7 @@ async def test_which_analyzer_ran(models: list[ScriptedModel], method: str, leve
         assert found.groupthink_warning is not None
 
 
-async def test_without_a_fallback_the_error_is_the_caller_s() -> None:
+async def test_without_a_fallback_the_error_is_raised_to_the_caller() -> None:
     with pytest.raises(ConfigurationError, match="no key is set") as caught:
         await AIConsensusAnalyzer(why_none="no key is set", fallback_to_rule_based=False).analyze_consensus(
             hold("a", "b"), "?"
@@ -317,14 +319,14 @@ async def test_without_a_fallback_the_error_is_the_caller_s() -> None:
         AIConsensusAnalyzer(samples=0)
 
 
-async def test_an_error_of_a_foreign_model_is_a_cause() -> None:
+async def test_an_error_of_a_custom_model_is_recorded_as_a_cause() -> None:
     found = await AIConsensusAnalyzer(ScriptedModel({"*": ZeroDivisionError("oops")})).analyze_consensus(
         hold("a", "b"), "?"
     )
     assert found.causes == ("ai: the model raised ZeroDivisionError: oops",)
 
 
-def test_diagnostics_say_what_would_be_asked() -> None:
+def test_diagnostics_show_the_request() -> None:
     ready = AIConsensusAnalyzer(ScriptedModel([], model="m", provider="p"), samples=2).get_diagnostics()
     assert (ready.available, ready.reason, ready.models, ready.readings) == (True, None, ("p:m",), 2)
     assert AIConsensusAnalyzer(why_none="no key").get_diagnostics().reason == "no key"
@@ -337,7 +339,7 @@ class Wrong:
         return None  # type: ignore[return-value]
 
 
-async def test_a_chain_states_all_causes_and_charges_what_failed() -> None:
+async def test_a_chain_states_all_causes_and_charges_failed_analyzers() -> None:
     reader = AIConsensusAnalyzer(ScriptedModel(["no JSON"]))
     chain = AnalyzerChain(
         [NamedMeter("ai", reader), NamedMeter("mine", Wrong()), NamedMeter("semantic", SemanticAnalyzer())]
@@ -372,7 +374,7 @@ def test_options_are_counted_and_those_without_one_lower_the_level() -> None:
     )
 
 
-def test_stances_are_counted_where_nobody_chose_an_option() -> None:
+def test_stances_are_counted_if_no_agent_chose_an_option() -> None:
     found = StanceAnalyzer().analyze(hold("no way", "sure", "ok", "fine", stance=["NO", "YES", "YES", "YES"]))
     assert (found.agreement_level, [cluster.theme for cluster in found.clusters]) == (0.5, ["YES", "NO"])
     assert found.clusters[0].summary == "sure"
@@ -382,7 +384,7 @@ def test_stances_are_counted_where_nobody_chose_an_option() -> None:
         StanceAnalyzer().analyze(hold("Tea"))
 
 
-def test_an_abstention_with_a_stance_is_no_vote() -> None:
+def test_an_abstention_with_a_stance_is_not_a_vote() -> None:
     found = StanceAnalyzer().analyze(hold("sure", "ABSTAIN", "I don't know.", stance=["YES", "NO", "NO"]))
     assert (found.abstained, found.answers, [cluster.theme for cluster in found.clusters]) == (("b", "c"), 1, ["YES"])
     assert (found.agreement_level, found.is_measured, found.level_in_words) == (1.0, False, "one answer")
@@ -391,7 +393,7 @@ def test_an_abstention_with_a_stance_is_no_vote() -> None:
         StanceAnalyzer().analyze(hold("ABSTAIN", "ABSTAIN", stance=["YES", "YES"]))
 
 
-def test_an_option_that_was_chosen_beside_an_abstention_counts() -> None:
+def test_an_option_chosen_together_with_an_abstention_counts() -> None:
     found = StanceAnalyzer().analyze(hold("ABSTAIN", "Tea", choice=["Milk", "Tea"]))
     assert (found.abstained, found.answers) == ((), 2)
 
@@ -474,7 +476,7 @@ def test_semantic_result_names_camps_pairs_and_reasons() -> None:
     assert found.summary == "None of 3 answers is known to be shared: nobody compared them."
 
 
-def test_what_was_ticked_counts_before_the_wording() -> None:
+def test_a_chosen_option_takes_precedence_over_the_wording() -> None:
     analyzer = SemanticAnalyzer()
     assert analyzer.analyze(hold("same", "same", choice=["Tea", "Milk"])).pairs[0].reasons == ("different options",)
     assert analyzer.analyze(hold("one", "two", choice=["Tea", "Tea"])).agreement_level == 1.0
@@ -535,11 +537,11 @@ def test_two_signs_of_three_are_a_warning(
     assert bool(found.recommendation) is found.detected
 
 
-def test_one_answer_is_no_group() -> None:
+def test_one_answer_is_not_a_group() -> None:
     assert detect_groupthink(hold("Tea", confidence=[1.0])) == GroupthinkWarning(detected=False)
 
 
-async def test_analyzers_without_a_model_look_for_groupthink_where_told_to() -> None:
+async def test_analyzers_without_a_model_check_for_groupthink_on_request() -> None:
     said = hold("Ship it", "Ship it", confidence=[0.9, 0.9], stance=["YES", "YES"])
     for analyzer in (ConsensusAnalyzer(), SemanticAnalyzer(), StanceAnalyzer()):
         looked = (await analyzer.measure(said, "?")).consensus.groupthink_warning
@@ -562,7 +564,7 @@ class Endless(ScriptedModel):
 
 
 @pytest.mark.parametrize("what", ["chain", "reading", "key points"])
-async def test_a_cancellation_goes_through_and_is_no_cause(what: str) -> None:
+async def test_a_cancellation_is_raised_and_is_not_a_cause(what: str) -> None:
     model = Endless([])
     said = hold("Tea", "Coffee")
     asked = {
@@ -632,14 +634,14 @@ class _Billed(_Own):
         return Measured(consensus=ConsensusResult(**self.figures), usage=usage)
 
 
-async def test_what_a_refused_measurement_cost_is_charged() -> None:
+async def test_the_cost_of_a_refused_measurement_is_charged() -> None:
     own = NamedMeter("own", _Billed(agreement_level=0.5, agreement_at_most=0.2))
     measured = await AnalyzerChain([own, own]).measure([_said("ada", "Tea"), _said("bo", "Tea")], "?")
     assert measured.consensus.method == "declared"
     assert measured.usage == Usage(calls=2, input_tokens=200, cost_usd=0.5)
 
 
-async def test_earlier_answers_go_to_meters_that_compare_them() -> None:
+async def test_earlier_answers_are_passed_to_meters_that_compare_them() -> None:
     for meter, method in ((_Comparing(), "own, earlier: {}"), (_NotComparing(), "own"), (_Own(), "own")):
         chain = AnalyzerChain([NamedMeter("own", meter)])
         assert (
@@ -678,7 +680,7 @@ async def test_an_answer_in_several_groups_of_the_reader_counts_in_none() -> Non
     )
 
 
-def test_with_options_stances_are_no_answers() -> None:
+def test_with_options_stances_are_not_answers() -> None:
     said = [_said(name, city, stance="YES") for name, city in (("a", "Lisbon"), ("b", "Porto"), ("c", "Faro"))]
     assert StanceAnalyzer().analyze(said).agreement_level == 1
     with pytest.raises(ValueError, match="no answer states an option"):

@@ -61,7 +61,7 @@ class Own(CollaborativeMode):
 
 
 @pytest.mark.parametrize("name", MODES.get_available_modes())
-def test_a_mode_as_registered_has_no_settings(name: str) -> None:
+def test_a_registered_mode_without_changes_has_no_settings(name: str) -> None:
     assert mode_settings(type(MODES.get_mode(name))(), MODES) == {}
 
 
@@ -87,11 +87,13 @@ def test_a_mode_as_registered_has_no_settings(name: str) -> None:
         (Own(extra=Scale(3)), {"extra": [f"{__name__}.Scale", [["top", 3]]]}),
     ],
 )
-def test_settings_are_what_differs_from_the_mode_without_them(mode: CollaborativeMode, settings: JsonObject) -> None:
+def test_settings_contain_only_the_differences_to_the_default_mode(
+    mode: CollaborativeMode, settings: JsonObject
+) -> None:
     assert mode_settings(mode, MODES) == settings
 
 
-def test_texts_of_a_mode_count_and_not_their_folder(tmp_path: Path) -> None:
+def test_settings_depend_on_the_texts_of_a_mode_and_not_on_their_folder(tmp_path: Path) -> None:
     shipped = (Path(sys.modules["roundtable.modes"].__file__ or "").parent / "texts" / "delphi.toml").read_text()
     for folder, text in (("a", shipped), ("b", shipped.replace("panel", "circle")), ("c", shipped)):
         (tmp_path / folder).mkdir()
@@ -106,7 +108,7 @@ def test_texts_of_a_mode_count_and_not_their_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "extra", [lambda: 1, threading.Lock(), object(), partial(print, object()), Scale(3).double, iter([])]
 )
-def test_what_no_process_would_find_again_is_refused(extra: object) -> None:
+def test_a_setting_that_cannot_be_written_as_data_is_refused(extra: object) -> None:
     with pytest.raises(ConfigurationError, match="'extra' of mode 'own' cannot be written as data"):
         mode_settings(Own(extra=extra), MODES)
 

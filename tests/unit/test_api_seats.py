@@ -58,7 +58,7 @@ def test_keys_come_before_servers_and_servers_before_the_embedded_model() -> Non
     assert found(settings) == [("openai", True), ("compatible", True), ("local", True)]
 
 
-def test_a_host_alone_is_enough_for_the_model_it_lists_first() -> None:
+def test_a_host_alone_is_enough_and_gives_its_first_listed_model() -> None:
     (ollama, local) = offers(Settings(ollama_host="127.0.0.1"), LACKING)
     assert (ollama.provider, ollama.usable, ollama.fix) == ("compatible", True, None)
     assert (local.usable, local.fix) == (False, "install it")
@@ -76,7 +76,7 @@ def test_an_address_without_a_model_is_named_with_its_fix(host: str | None) -> N
         default_seats(settings, offers(settings, LACKING), LACKING)
 
 
-def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+def test_using_the_embedded_model_although_a_key_is_set_gives_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     lacking = Offer("anthropic", "ANTHROPIC_API_KEY is set", usable=False, fix="provider 'anthropic' is not installed")
     default_seats(Settings(), [lacking, Offer("local", "embedded")], CATALOG)
     (warning,) = caplog.records
@@ -87,13 +87,13 @@ def test_taking_the_embedded_model_although_a_key_is_set_is_warned_about(caplog:
     assert caplog.records == []
 
 
-def test_a_key_for_a_provider_that_is_not_there_is_named_too() -> None:
+def test_a_key_for_a_missing_provider_is_named_too() -> None:
     (offer,) = offers(Settings(openai_api_key="secret"), Catalog(known_providers=VENDORS))
     assert (offer.provider, offer.usable, offer.fix) == ("openai", False, "provider 'openai' is not installed")
     assert "secret" not in repr(offer)
 
 
-def test_without_any_model_the_ways_to_get_one_are_named() -> None:
+def test_a_missing_model_is_refused_with_the_ways_to_get_one() -> None:
     with pytest.raises(
         ConfigurationError, match=r"no model to debate with \(the embedded model: install it\)"
     ) as caught:
@@ -129,7 +129,7 @@ def test_the_embedded_model_fills_few_seats_since_it_answers_one_at_a_time(asked
     assert [seat.config.provider for seat in seats] == ["local"] * given
 
 
-def test_a_stand_in_of_a_plugin_debates_as_the_embedded_model_does(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_local_fallback_model_of_a_plugin_debates_like_the_embedded_model(caplog: pytest.LogCaptureFixture) -> None:
     both = catalog(name="acme", stand_in="a small model of Acme")
     both.providers.add("local", LACKING.providers.get("local"), replace=True)
     offered = offers(Settings(), both)
@@ -154,7 +154,7 @@ def test_a_stand_in_of_a_plugin_debates_as_the_embedded_model_does(caplog: pytes
         ({"ACME_HOST": "acme"}, "ACME_HOST is set", None),
     ],
 )
-def test_the_address_of_a_plugins_server_is_enough_for_a_debate(
+def test_the_address_of_the_server_of_a_plugin_is_enough_for_a_debate(
     environment: dict[str, str], because: str | None, fix: str | None
 ) -> None:
     facts = {"base_url_env": "ACME_URL", "host_env": "ACME_HOST", "model_env": "ACME_MODEL"}
@@ -168,7 +168,7 @@ def test_the_address_of_a_plugins_server_is_enough_for_a_debate(
         assert (offer.because, offer.usable, offer.fix) == (because, fix is None, fix)
 
 
-def test_an_address_is_enough_where_a_default_model_is_declared() -> None:
+def test_an_address_is_enough_if_a_default_model_is_declared() -> None:
     servers = catalog(name="acme", stand_in="", base_url_env="ACME_URL", default_model="m")
     (offer, *_) = offers(Settings.from_env({"ACME_URL": "http://acme:1"}), servers)
     assert (offer.provider, offer.because, offer.usable) == ("acme", "ACME_URL is set", True)
@@ -196,7 +196,7 @@ def test_two_models_of_one_provider_have_two_names() -> None:
     assert [seat.config.name for seat in seats] == ["Claude (opus)", "Claude (haiku)"]
 
 
-def test_an_agent_speaks_through_the_gateway_and_stays_as_it_is() -> None:
+def test_an_agent_calls_through_the_gateway_and_stays_unchanged() -> None:
     (ada,) = scripted_agents({"ada": "Tea"})
     inner, gateway = ada.chat_model, Gateway()
     (seat,) = seat_agents([ada], gateway.guard, CATALOG)
@@ -224,7 +224,7 @@ def test_the_same_text_twice_is_two_personas() -> None:
     assert [seat.config.persona is None for seat in seats] == [False, False, True]
 
 
-def test_every_kind_of_agent_may_sit_together() -> None:
+def test_every_kind_of_agent_can_debate_together() -> None:
     model = ScriptedModel([], model=str(Path("answers.json")))
     (ada,) = scripted_agents({"ada": "Tea"})
     config = AgentConfig(id="bo", name="Bo", provider="anthropic")
@@ -234,7 +234,7 @@ def test_every_kind_of_agent_may_sit_together() -> None:
     assert seats[1].agent is ada
 
 
-def test_an_agent_without_a_configuration_says_who_it_is() -> None:
+def test_an_agent_without_a_configuration_is_described_by_its_own_attributes() -> None:
     from roundtable.types import AgentInfo
 
     class Foreign:

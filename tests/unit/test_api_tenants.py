@@ -12,7 +12,7 @@ from roundtable.testing import scripted_agents
 pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 
 
-async def test_each_user_has_a_desk_of_their_own_that_stays() -> None:
+async def test_each_user_keeps_their_own_tenant_session() -> None:
     table = Roundtable(storage="memory://")
     async with TenantSessions(table.for_tenant) as tenant_sessions:
         ann = await tenant_sessions.session_of("ann")
@@ -21,7 +21,7 @@ async def test_each_user_has_a_desk_of_their_own_that_stays() -> None:
     await table.aclose()
 
 
-async def test_runs_are_those_of_their_user_alone() -> None:
+async def test_runs_are_visible_only_to_their_user() -> None:
     table = Roundtable(scripted_agents({"ada": Delay(30, "Tea"), "bo": "Tea"}), storage="memory://")
     async with TenantSessions(table.for_tenant) as tenant_sessions:
         ann, eve = await tenant_sessions.session_of("ann"), await tenant_sessions.session_of("eve")
@@ -33,7 +33,7 @@ async def test_runs_are_those_of_their_user_alone() -> None:
 
 
 @pytest.mark.slow
-async def test_of_runs_that_ended_the_last_are_remembered_and_all_that_go_on() -> None:
+async def test_all_running_and_only_the_last_ended_runs_are_kept() -> None:
     table = Roundtable(scripted_agents({"ada": "Tea", "bo": "Tea"}), storage="memory://")
     slow = Roundtable(scripted_agents({"ada": Delay(30, "Tea"), "bo": "Tea"}), storage="memory://")
     async with TenantSessions(

@@ -96,7 +96,7 @@ def test_moves_and_influence_come_from_the_flow_of_opinions() -> None:
     assert (bo.claims, bo.supported, bo.attacked, bo.unanswered, bo.followed) == (4, 0, 1, 1, 0)
 
 
-def test_without_a_flow_of_opinions_nobody_knows_how_many_followed() -> None:
+def test_without_a_flow_of_opinions_the_number_of_followers_is_unknown() -> None:
     crowd = [turn(f"agent{slot}", claim(f"X{slot}"), slot=slot) for slot in range(301)]
     assert {one.followed for one in argument_graph(rounds(*crowd)).influence} == {None}
     assert {one.followed for one in argument_graph(rounds(*crowd[:3])).influence} == {0}
@@ -114,13 +114,13 @@ def test_without_a_flow_of_opinions_nobody_knows_how_many_followed() -> None:
         ),
     ],
 )
-def test_references_that_cannot_be_are_told_and_not_counted(turns: list[Any], ignored: list[Any]) -> None:
+def test_impossible_references_are_reported_and_not_counted(turns: list[Any], ignored: list[Any]) -> None:
     graph = argument_graph(rounds(*turns))
     assert graph.edges == ()
     assert [(one.source, one.target, one.reason) for one in graph.ignored] == ignored
 
 
-def test_labels_that_occur_twice_are_told_apart_and_name_the_first() -> None:
+def test_repeated_labels_are_distinguished_and_refer_to_the_first() -> None:
     graph = argument_graph(
         rounds(
             turn("ada", claim("X"), claim("X\x01")),
@@ -132,7 +132,7 @@ def test_labels_that_occur_twice_are_told_apart_and_name_the_first() -> None:
     assert graph.edges[0].target == "X"
 
 
-def test_private_answers_are_no_part_of_the_graph() -> None:
+def test_private_answers_are_not_part_of_the_graph() -> None:
     assert argument_graph(rounds(turn("ada", claim("A1"), stage=BASELINE_STAGE))) == ArgumentGraph()
     assert argument_graph(rounds(turn("ada"))) == ArgumentGraph()
     assert argument_graph(()) == ArgumentGraph()
@@ -167,7 +167,7 @@ def test_records_are_flat_rows() -> None:
 
 
 @pytest.mark.slow
-def test_labels_without_end_take_no_longer_than_their_number() -> None:
+def test_very_many_labels_take_linear_time() -> None:
     held = rounds(*(turn("ada", *[claim("X")] * 100, slot=slot) for slot in range(300)))
     began = time.perf_counter()
     labels = [found.id for found in argument_graph(held).claims]

@@ -68,11 +68,11 @@ def test_a_text_keeps_the_type_of_its_name(name: str, media_type: str) -> None:
     assert Attachment.from_bytes(b"[1]", name=name).media_type == media_type
 
 
-def test_only_well_known_names_of_texts_say_that_an_image_is_none() -> None:
+def test_only_well_known_text_file_names_conflict_with_an_image() -> None:
     assert Attachment.from_bytes(PNG, name="a.a").media_type == "image/png"  # text/vnd.a, on some machines
 
 
-def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
+def test_a_byte_order_mark_is_not_part_of_a_text() -> None:
     assert Attachment.from_bytes("\ufeffTea".encode()).text == "Tea"
 
 
@@ -93,14 +93,12 @@ def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
         (b"", "a.txt", None, "'a.txt' is empty"),
     ],
 )
-def test_a_file_of_another_type_than_it_says_is_refused(
-    content: bytes, name: str, claimed: str | None, says: str
-) -> None:
+def test_a_file_with_a_wrong_type_is_refused(content: bytes, name: str, claimed: str | None, says: str) -> None:
     given = Attachment(name=name, media_type=claimed, data=b64encode(content).decode())
     assert refused(given).message == says
 
 
-def test_an_image_jpg_is_a_jpeg() -> None:
+def test_the_type_image_jpg_means_jpeg() -> None:
     assert Attachment.from_bytes(JPEG, media_type="image/jpg").media_type == "image/jpeg"
 
 
@@ -146,7 +144,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert error.message.endswith("'none.png' cannot be read: No such file or directory")
 
 
-def test_a_pdf_whose_header_stands_later_may_be_known_by_its_name_or_type() -> None:
+def test_a_pdf_with_a_later_header_is_recognized_by_its_name_or_type() -> None:
     content = b"junk before the header\n" + PDF
     assert Attachment.from_bytes(content, name="a.pdf").kind == "pdf"
     assert Attachment.from_bytes(content, media_type="application/pdf").kind == "pdf"
@@ -283,7 +281,7 @@ def test_a_content_is_hashed_once_however_often_its_session_is_read(monkeypatch:
         SessionRecord.from_json(text.replace("only once", "only twic"))
 
 
-def test_what_is_shown_of_a_file_has_no_content() -> None:
+def test_the_repr_of_a_file_shows_no_content() -> None:
     info = Attachment.from_bytes(b"secret").info
     assert AttachmentInfo.from_json(info.to_json()) == info
     assert "secret" not in repr(Attachment(text="secret")) + info.to_json()

@@ -37,7 +37,7 @@ def tokens(clock: ManualClock) -> TokenStore:
     return TokenStore.of(MemoryStorage(clock=clock), clock=clock)
 
 
-async def test_a_token_says_who_shows_it(tokens: TokenStore) -> None:
+async def test_a_token_identifies_its_user(tokens: TokenStore) -> None:
     issued = await tokens.create("ada", scopes=("write",), label="notebook")
     identity = await TokenAuthenticator(tokens).authenticate(issued.secret)
     assert (identity.user, identity.tenant, identity.token_id) == ("ada", "ada", issued.info.id)
@@ -53,7 +53,7 @@ async def test_two_tokens_are_never_alike_and_hold_256_bits(tokens: TokenStore) 
     assert {len(secret) for secret in made} == {len("rt_") + 43}  # 43 letters of 6 bits
 
 
-async def test_what_is_kept_does_not_open_anything(tmp_path: Path) -> None:
+async def test_stored_tokens_cannot_be_used(tmp_path: Path) -> None:
     storage = SQLiteStorage(tmp_path / "t.db")
     issued = await TokenStore.of(storage).create("ada")
     await storage.aclose()
@@ -81,14 +81,16 @@ def wrong(secret: str) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("form", wrong("rt_x"))
-async def test_what_is_no_token_is_refused_in_one_way(tokens: TokenStore, form: str) -> None:
+async def test_every_invalid_token_is_refused_in_the_same_way(tokens: TokenStore, form: str) -> None:
     issued = await tokens.create("ada")
     with pytest.raises(Unauthorized) as caught:
         await tokens.verify(wrong(issued.secret)[form])
     assert caught.value.to_dict() == Unauthorized().to_dict()
 
 
-async def test_expired_revoked_and_foreign_tokens_are_refused_alike(tokens: TokenStore, clock: ManualClock) -> None:
+async def test_expired_revoked_and_foreign_tokens_are_refused_in_the_same_way(
+    tokens: TokenStore, clock: ManualClock
+) -> None:
     short = await tokens.create("ada", days=0.5)
     gone = await tokens.create("ada")
     other = await tokens.create("ada", audience="api")
@@ -103,7 +105,7 @@ async def test_expired_revoked_and_foreign_tokens_are_refused_alike(tokens: Toke
         assert caught.value.to_dict() == Unauthorized().to_dict()
 
 
-async def test_another_digest_under_the_same_id_opens_nothing(clock: ManualClock) -> None:
+async def test_a_token_whose_stored_digest_differs_is_refused(clock: ManualClock) -> None:
     storage = MemoryStorage(clock=clock)
     tokens = TokenStore.of(storage, clock=clock)
     issued = await tokens.create("ada")
@@ -141,7 +143,7 @@ async def test_tokens_are_listed_in_their_order_and_by_user(tokens: TokenStore, 
         {"days": 40_000},
     ],
 )
-async def test_a_token_that_cannot_be_is_refused(tokens: TokenStore, asked: dict[str, object]) -> None:
+async def test_invalid_options_for_a_token_are_refused(tokens: TokenStore, asked: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         await tokens.create(**{"user": "ada", **asked})  # type: ignore[arg-type]
     assert await tokens.list() == ()
@@ -173,7 +175,7 @@ async def test_a_stream_ends_when_its_token_expires(tokens: TokenStore, clock: M
     assert 90 <= clock.monotonic() <= 91
 
 
-async def test_a_local_user_needs_no_token_and_a_stranger_to_the_store_may_not_stay(tokens: TokenStore) -> None:
+async def test_a_local_user_needs_no_token_and_an_unknown_user_may_not_stay(tokens: TokenStore) -> None:
     local = LocalUser()
     identity = await local.authenticate(None)
     assert (identity.user, identity.may("admin"), identity.token_id) == ("default", True, None)
@@ -184,7 +186,7 @@ async def test_a_local_user_needs_no_token_and_a_stranger_to_the_store_may_not_s
         LocalUser("two words")
 
 
-def test_nothing_but_the_digest_decides() -> None:
+def test_only_digests_are_compared_and_in_constant_time() -> None:
     """No `==` on a secret: what is compared is compared in constant time."""
     source = (Path(__file__).parents[2] / "src/roundtable/auth/tokens.py").read_text("utf-8")
     assert "hmac.compare_digest(stored.digest, digest)" in source
@@ -196,7 +198,7 @@ def test_an_identity_survives_json() -> None:
     assert Identity.model_validate(json.loads(identity.to_json())) == identity
 
 
-def test_users_elsewhere_hear_that_a_storage_failed_and_no_names_of_files() -> None:
+def test_remote_users_see_that_a_storage_failed_but_no_file_names() -> None:
     file = "/srv/ada/debates.db"
     error = StorageError(f"{file!r} is full", retryable=True, hint=f"Free {file}.", details={"path": file})
     error.session_id = "7"

@@ -10,7 +10,7 @@ from roundtable.auth.listening import listen
 
 
 @pytest.mark.parametrize("reuse_port", [False, True])
-def test_answers_do_not_wait_for_the_clients_acknowledgement(reuse_port: bool) -> None:
+def test_answers_do_not_wait_for_the_acknowledgement_of_the_client(reuse_port: bool) -> None:
     """Linux acknowledges after 40 ms what does not come in one piece."""
     with listen("127.0.0.1", 0, reuse_port=reuse_port) as taken, socket.create_connection(taken.getsockname()):
         accepted, _ = taken.accept()

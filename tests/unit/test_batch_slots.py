@@ -114,7 +114,7 @@ async def test_slots_go_to_those_that_wait_in_their_order_and_a_cancelled_wait_t
 
 
 @pytest.mark.both_loops
-async def test_a_seat_is_left_once_however_often_it_is_told() -> None:
+async def test_a_seat_is_released_once_however_often_it_is_reported() -> None:
     slots = Slots(1)
     seat = DebateSeat(slots)
     await seat.returns()
@@ -167,13 +167,13 @@ async def test_a_seat_is_left_once_however_often_it_is_told() -> None:
         "budget",
     ],
 )
-def test_only_failures_that_may_pass_are_the_provider_s(
+def test_only_temporary_failures_are_caused_by_the_provider(
     error: RoundtableError, *, of_provider: bool, outage: bool
 ) -> None:
     assert (is_of_provider(error), is_outage(error)) == (of_provider, outage)
 
 
-def test_pauses_follow_the_provider_or_grow() -> None:
+def test_waits_follow_the_provider_or_grow() -> None:
     assert [pause_s(attempts, [APINetworkError()]) for attempts in (1, 2, 3, 9)] == [1, 2, 4, 30]
     assert pause_s(9, [APINetworkError(retry_after_s=7.5), APIRateLimitError(retry_after_s=3.0)]) == 7.5
     assert [pause_s(attempts, [CircuitOpen()]) for attempts in (1, 3, 9)] == [1, 4, 30]
@@ -281,7 +281,7 @@ async def test_long_waits_are_logged_at_growing_intervals(caplog: pytest.LogCapt
     ids=["first", "second", "no time", "quorum", "none", "outage", "long outage", "useless", "key"],
 )
 @pytest.mark.both_loops
-async def test_what_follows_a_failed_turn_is_known_when_it_fails(
+async def test_the_next_step_is_known_when_a_turn_fails(
     failed: FailedTurn, left_s: float, wait_for: Any, *, waits: bool
 ) -> None:
     waiter = Waiter(wait_for=wait_for)
@@ -292,7 +292,7 @@ async def test_what_follows_a_failed_turn_is_known_when_it_fails(
 
 
 @pytest.mark.both_loops
-async def test_a_wait_that_is_cancelled_is_noted() -> None:
+async def test_a_cancelled_wait_is_recorded() -> None:
     waiter = Waiter(clock=StoppedClock(), outage_s=600)
     async with anyio.create_task_group() as group:
         group.start_soon(waiter.wait, turn(1, "CircuitOpen"))
@@ -311,7 +311,7 @@ async def test_a_turn_gets_its_second_chance_even_if_the_outage_of_another_lasts
 
 
 @pytest.mark.both_loops
-async def test_pauses_grow_anew_after_a_breaker_that_named_its_time() -> None:
+async def test_waits_grow_again_after_a_breaker_that_named_its_time() -> None:
     waiter = Waiter()
     tested, is_open = turn(1, "CircuitOpen"), turn(1, "CircuitOpen", retry_after_s=60)
     for failed in (tested, tested, is_open, tested, tested):
@@ -348,7 +348,7 @@ class FullTable:
 
 
 @pytest.mark.both_loops
-async def test_time_in_the_queue_is_not_time_of_the_outage() -> None:
+async def test_time_in_the_queue_does_not_count_as_time_of_the_outage() -> None:
     seat = FullTable(ManualClock())
     waiter = Waiter(outage_s=130, clock=seat.clock, seat=seat)
     away = turn(1, "CircuitOpen", retry_after_s=60)

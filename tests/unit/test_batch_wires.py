@@ -55,7 +55,7 @@ async def test_a_batch_without_an_id_may_have_been_accepted(wire: BatchWire, doc
 
 
 @pytest.mark.parametrize("wire", URLS, ids=lambda wire: type(wire).__name__)
-async def test_a_state_that_nobody_knows_is_no_end(wire: BatchWire) -> None:
+async def test_an_unknown_state_is_not_the_end_of_a_batch(wire: BatchWire) -> None:
     for document in ({}, {"status": "new", "processing_status": "new", "metadata": {"state": "BATCH_STATE_NEW"}}):
         assert not (await wire.look(Wire(document), URLS[wire], "b/1?x=../y")).has_ended  # type: ignore[index]
 
@@ -79,7 +79,7 @@ not JSON
 """
 
 
-async def test_of_a_damaged_file_whole_lines_count_and_the_first_of_a_call(monkeypatch: Any) -> None:
+async def test_whole_lines_of_a_damaged_file_count_and_only_the_first_for_each_call(monkeypatch: Any) -> None:
     found = await ANTHROPIC.answers(Wire(LINES), URLS[ANTHROPIC], "b", ENDED)
     assert (found["k0"].status, json.loads(found["k0"].body)) == (200, {"a": 1})
     assert found["k1"].outcome == "expired"
@@ -101,14 +101,14 @@ async def test_of_a_damaged_file_whole_lines_count_and_the_first_of_a_call(monke
         ({}, 500),
     ],
 )
-async def test_errors_of_anthropic_have_the_status_of_a_plain_call(error: dict[str, Any], status: int) -> None:
+async def test_errors_of_anthropic_have_the_same_status_as_in_a_plain_call(error: dict[str, Any], status: int) -> None:
     line = {"custom_id": "k", "result": {"type": "errored", "error": {"type": "error", "error": error}}}
     found = await ANTHROPIC.answers(Wire(line), URLS[ANTHROPIC], "b", ENDED)
     assert found["k"].status == status
 
 
 @pytest.mark.parametrize(("code", "status"), [(3, 400), (8, 429), (9, 400), (12, 501), (14, 500), ("x", 500)])
-async def test_errors_of_google_have_the_status_of_a_plain_call(code: object, status: int) -> None:
+async def test_errors_of_google_have_the_same_status_as_in_a_plain_call(code: object, status: int) -> None:
     listed = [{"metadata": {"key": "k"}, "error": {"code": code}}]
     state = BatchState(has_ended=True, document={"response": {"inlinedResponses": listed}})
     assert (await GOOGLE.answers(Wire(), URLS[GOOGLE], "b", state))["k"].status == status

@@ -66,7 +66,7 @@ def test_times_are_those_between_start_and_end() -> None:
     assert (found.total_ms, found.per_round_ms, dict(found.per_agent_ms)) == (750.0, (250.0, 500.0), {"ada": 750.0})
 
 
-def test_a_look_at_a_round_that_was_not_held_changes_nothing() -> None:
+def test_reading_a_round_that_was_not_run_changes_nothing() -> None:
     collector = MetricsCollector("s", 3)
     assert collector.get_responses(2) == ()
     assert collector.get_metrics().rounds_held == 0
@@ -102,7 +102,7 @@ def test_reset_forgets_everything() -> None:
 @pytest.mark.parametrize(
     "given", [{"groupthink_threshold": 1.5}, {"groupthink_threshold": "x"}, {"min_convergence_rounds": 1}]
 )
-def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
+def test_arguments_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         MetricsCollector("s1", 1, **given)
 
@@ -122,12 +122,12 @@ def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
         pytest.param("Tea", 0, id="nothing"),
     ],
 )
-def test_references_are_names_of_earlier_speakers_or_words_that_answer_somebody(text: str, references: int) -> None:
+def test_references_are_names_of_earlier_speakers_or_words_of_reply(text: str, references: int) -> None:
     found = collected([says("ada", "Tea"), says("bo", "Tea"), says("cy", text)])
     assert found.interaction.cross_reference_count == references
 
 
-def test_nobody_answers_before_somebody_has_spoken() -> None:
+def test_the_first_speaker_refers_to_no_answer() -> None:
     assert collected([says("ada", "I disagree with Bo"), says("bo", "x")]).interaction.cross_reference_count == 0
 
 
@@ -137,7 +137,7 @@ def test_depth_is_the_longest_run_of_rounds_with_references() -> None:
     assert collected(calm, calm).interaction.rebuttal_depth == 0
 
 
-def test_questions_count_when_somebody_takes_them_up_in_the_next_round() -> None:
+def test_questions_count_if_an_agent_answers_them_in_the_next_round() -> None:
     asks = says("ada", "Why? When? Where? Who?")
     assert collected([asks, says("bo")], [says("bo", "Ada asks much")]).interaction.question_response_pairs == 3
     assert collected([asks, says("bo")], [says("bo", "Tea")]).interaction.question_response_pairs == 0
@@ -188,7 +188,7 @@ def test_a_measured_round_keeps_its_level_and_method() -> None:
     assert (found.agreement_level, found.method, found.groupthink_warning) == (0.25, "stance", False)
 
 
-def test_a_debate_converges_where_neither_confidence_nor_answers_move() -> None:
+def test_a_debate_converges_if_neither_confidence_nor_answers_change() -> None:
     first, same = [says("ada", "green tea leaves")], [says("ada", "green tea leaves", confidence=0.59)]
     assert collected(first, same).consensus.convergence_round == 2
     assert collected(first, [says("ada", "green tea leaves", confidence=0.6)]).consensus.convergence_round is None
@@ -210,7 +210,7 @@ def test_a_debate_converges_in_the_round_of_that_number_even_if_earlier_rounds_h
     assert collected([], same, same, same, min_convergence_rounds=4).consensus.convergence_round == 4
 
 
-def test_nearly_the_same_words_are_no_convergence_and_two_that_swap_have_moved() -> None:
+def test_nearly_equal_words_are_no_convergence_and_swapped_answers_have_changed() -> None:
     frame = "After weighing the size, the harbour and the history of each, I would say that it is {}."
     one = [says("ada", frame.format("Lisbon")), says("bo", frame.format("Porto"))]
     other = [says("ada", frame.format("Porto")), says("bo", frame.format("Lisbon"))]
@@ -256,11 +256,11 @@ def test_groupthink_is_high_agreement_at_once_or_in_silence(rounds: list[tuple[f
     assert collector.get_metrics().consensus.groupthink_warning is warned
 
 
-def test_one_agent_alone_is_no_group() -> None:
+def test_one_agent_alone_is_not_a_group() -> None:
     assert not collected([says("ada", "tea", confidence=1.0)]).consensus.groupthink_warning
 
 
-def test_a_result_is_measured_as_it_is_stored() -> None:
+def test_a_result_is_measured_like_a_stored_session() -> None:
     with Roundtable(scripted_agents({"ada": "Tea", "bo": "I agree with Ada: tea"}), storage="memory://") as table:
         result = table.debate("Tea?", rounds=2)
     found = metrics_of(result)
@@ -325,7 +325,7 @@ def test_quality_is_the_stated_sum(change: dict[str, Any], quality: float) -> No
     assert calculate_delta(metrics(), metrics(**change)).quality_score == quality
 
 
-def test_what_is_new_counts_as_doubled_and_nothing_as_nothing() -> None:
+def test_a_new_figure_counts_as_doubled_and_an_absent_one_as_zero() -> None:
     none = metrics(citations=0, references=0, ms=0.0)
     assert calculate_delta(none, metrics()).quality_score == 50 + 7.5 + 12.5
     assert calculate_delta(none, none).quality_score == 50

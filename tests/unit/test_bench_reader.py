@@ -36,11 +36,11 @@ def test_unread_answers_may_overturn_a_winner_and_abstentions_may_not(others: Re
     assert winner(Reader(OF_TWO), chosen, said(line, others), said(line, others)) == expected
 
 
-def test_one_unread_answer_beside_two_equal_ones_overturns_nothing() -> None:
+def test_one_unread_answer_next_to_two_equal_ones_overturns_nothing() -> None:
     assert winner(Reader(DRINK), said("Tea"), said("tea"), said(None, UNREAD)) == "Tea"
 
 
-def test_texts_without_a_number_are_unread_where_a_number_is_asked_for() -> None:
+def test_texts_without_a_number_are_unread_if_a_number_is_requested() -> None:
     reader = Reader(NUMBER, extract=extract_last("number"))
     assert winner(reader, said("4"), said("Hard to tell"), said("Many")) is None
     assert winner(reader, said("4"), said("I don't know"), said("I don't know")) == "4"

@@ -51,7 +51,7 @@ def test_the_bootstrap_is_close_to_the_normal_interval_and_repeats_itself() -> N
 
 
 @pytest.mark.slow
-def test_19_of_20_intervals_hold_the_truth() -> None:
+def test_19_of_20_intervals_contain_the_true_value() -> None:
     draw, held = Random(7), 0
     for seed in range(100):
         sample = draw.choices([1.0, -1.0, 0.0], weights=[0.3, 0.1, 0.6], k=60)
@@ -60,7 +60,7 @@ def test_19_of_20_intervals_hold_the_truth() -> None:
     assert 88 <= held <= 99
 
 
-def test_a_study_of_the_size_named_sees_the_difference_four_times_in_five() -> None:
+def test_a_study_of_the_stated_size_finds_the_difference_four_times_in_five() -> None:
     size = questions_needed("0.25", "0.1")
     assert size == 120
     draw, seen = Random(3), 0
@@ -90,7 +90,7 @@ def test_a_study_of_the_size_named_sees_the_difference_four_times_in_five() -> N
         pytest.param(lambda: questions_needed("0.2", "0.1", power=1), id="always"),
     ],
 )
-def test_what_makes_no_sense_is_refused(call: Any) -> None:
+def test_arguments_that_make_no_sense_are_refused(call: Any) -> None:
     with pytest.raises(ConfigurationError):
         call()
 

@@ -101,7 +101,7 @@ async def test_usage_is_counted_and_unknown_without_it() -> None:
     assert usage["bo"].unreported_calls == 1
 
 
-async def test_the_usage_beside_a_whole_answer_is_counted() -> None:
+async def test_the_usage_next_to_a_complete_answer_is_counted() -> None:
     whole, spent = ChatResponse(text="Tea", usage=Usage(calls=1)), Usage(calls=2, input_tokens=30)
     assert (await CallableModel(lambda _: (whole, spent)).complete(ASK)).usage == spent
     assert (await CallableModel(lambda _: whole).complete(ASK)).usage == whole.usage
@@ -125,7 +125,7 @@ async def test_the_function_sees_instructions_prompt_and_schema() -> None:
 
 
 @pytest.mark.parametrize(("reply", "what"), [(None, "nothing"), ("", "nothing"), (7, "an object of int"), ({}, "dict")])
-async def test_what_is_no_answer_fails_with_what_was_returned(reply: Any, what: str) -> None:
+async def test_an_invalid_answer_fails_with_the_returned_value(reply: Any, what: str) -> None:
     with pytest.raises(AgentError, match=what):
         await CallableModel(lambda _: reply).complete(ASK)
 
@@ -191,7 +191,7 @@ async def test_a_question_that_cannot_be_debated_is_text_for_the_model(question:
         'Choose {"tea": 1} over {"coffee": 2}, as a map.',
     ],
 )
-async def test_a_text_with_braces_that_is_no_answer_is_the_position(text: str) -> None:
+async def test_a_text_with_braces_that_is_not_an_answer_is_the_position(text: str) -> None:
     agent = from_callable(lambda request: text, id="ada")
     async with rt.Roundtable([agent], storage="memory://") as table:
         result = await table.debate("Which?", rounds=1)
@@ -199,14 +199,14 @@ async def test_a_text_with_braces_that_is_no_answer_is_the_position(text: str) -
     assert (said.position, result.usage.calls) == (text, 1)
 
 
-async def test_an_object_that_is_no_answer_is_not_taken_for_a_position() -> None:
+async def test_an_object_that_is_not_an_answer_is_not_mistaken_for_a_position() -> None:
     agent = from_callable(lambda request: '{"error": "out of tea"}', id="ada")
     async with rt.Roundtable([agent, *scripted_agents({"bo": "Tea"})], storage="memory://") as table:
         result = await table.debate("Which?", rounds=1)
     assert "out of tea" not in [said.position for said in result.rounds[0].responses]
 
 
-async def test_functions_wait_on_threads_of_their_own() -> None:
+async def test_functions_wait_on_their_own_threads() -> None:
     free = threading.Event()
 
     def waits(request: ChatRequest) -> str:

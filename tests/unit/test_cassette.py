@@ -53,7 +53,7 @@ def offline(path):
     return Cassette(path, "replay").over(ScriptedModel([]))
 
 
-async def test_equal_calls_are_given_back_in_order_and_each_once(path):
+async def test_equal_calls_are_replayed_in_order_and_each_once(path):
     await record(path, "one", "two")
     model = offline(path)
     assert [(await model.complete(ask())).text for _ in range(2)] == ["one", "two"]
@@ -61,7 +61,7 @@ async def test_equal_calls_are_given_back_in_order_and_each_once(path):
         await model.complete(ask())
 
 
-async def test_who_asks_and_when_is_no_part_of_the_question(path):
+async def test_the_agent_and_the_time_are_not_part_of_a_recorded_question(path):
     first, second = (ask(Fence().quote("Tea?", label="question")) for _ in range(2))
     assert first != second
     await record(path, "Yes.", requests=[first.model_copy(update={"metadata": {"session": "1"}})])
@@ -113,7 +113,7 @@ async def test_a_miss_names_the_nearest_call_and_where_it_differs(path):
         await offline(path.parent / "empty.jsonl").complete(ask())
 
 
-async def test_a_stream_is_given_back_in_its_pieces_and_whole(path):
+async def test_a_stream_is_replayed_in_its_pieces_and_whole(path):
     tape = Cassette(path)
     streamed = await collect(tape.over(ScriptedModel(["All of it"], chunks=3)), ask())
     assert await collect(offline(path), ask()) == streamed
@@ -121,13 +121,13 @@ async def test_a_stream_is_given_back_in_its_pieces_and_whole(path):
     assert (await offline(path).complete(ask())).text == "All of it"
 
 
-async def test_what_was_not_streamed_comes_in_one_piece_and_whole(path):
+async def test_an_answer_that_was_not_streamed_is_replayed_in_one_piece(path):
     await record(path, "All of it")
     piece, response = await collect(offline(path), ask())
     assert (piece, response.text) == (ChatDelta(text="All of it"), "All of it")
 
 
-async def test_errors_are_given_back_with_all_they_say(path):
+async def test_errors_are_replayed_with_all_their_fields(path):
     error = APIRateLimitError("Slow down.", provider="acme", retry_after_s=7, request_id="r1", details={"status": 429})
     error.usage = Usage(calls=1, input_tokens=3)
     error.__cause__ = KeyError("inner")
@@ -145,7 +145,7 @@ async def test_errors_are_given_back_with_all_they_say(path):
         await collect(model, ask())
 
 
-async def test_what_the_library_did_not_raise_is_not_recorded(path):
+async def test_errors_from_outside_the_library_are_not_recorded(path):
     with pytest.raises(KeyError):
         await Cassette(path).over(ScriptedModel([KeyError("bug")])).complete(ask())
     pieces = Cassette(path).over(ScriptedModel(["left early"], chunks=3)).stream(ask())
@@ -154,7 +154,7 @@ async def test_what_the_library_did_not_raise_is_not_recorded(path):
     assert not path.exists()
 
 
-async def test_auto_calls_only_for_what_is_not_recorded(path):
+async def test_auto_makes_only_calls_that_are_not_recorded(path):
     await record(path, "one")
     real = ScriptedModel(["two"])
     model = Cassette(path).over(real)
@@ -163,7 +163,7 @@ async def test_auto_calls_only_for_what_is_not_recorded(path):
     assert [(await offline(path).complete(ask(text))).text for text in ("Tea?", "Milk?")] == ["one", "two"]
 
 
-async def test_record_begins_anew_with_the_first_call_and_not_before(path):
+async def test_record_replaces_the_file_with_the_first_call_and_not_before(path):
     await record(path, "old")
     tape = Cassette(path, "record")
     assert (await offline(path).complete(ask())).text == "old"
@@ -173,7 +173,7 @@ async def test_record_begins_anew_with_the_first_call_and_not_before(path):
     assert model._cassette.unused == ()
 
 
-async def test_recordings_can_be_given_back_once_more(path):
+async def test_recordings_can_be_replayed_once_more(path):
     tape = await record(path, "one")
     assert tape.unused == ()
     tape = Cassette(path, "replay")
@@ -184,7 +184,7 @@ async def test_recordings_can_be_given_back_once_more(path):
     assert (await model.complete(ask())).text == "one"
 
 
-async def test_two_cassettes_on_one_file_lose_nothing_and_hear_of_each_other(path):
+async def test_two_cassettes_on_one_file_lose_nothing_and_see_each_other(path):
     one, two = Cassette(path), Cassette(path)
     await one.over(ScriptedModel(["of one"])).complete(ask("1"))
     await two.over(ScriptedModel(["of two"])).complete(ask("2"))
@@ -195,7 +195,7 @@ async def test_two_cassettes_on_one_file_lose_nothing_and_hear_of_each_other(pat
     assert lines == ["cassette", "call", "call"]
 
 
-async def test_one_that_begins_anew_is_noticed_by_the_others(path):
+async def test_a_rewritten_cassette_is_noticed_by_others(path):
     await record(path, "old")
     reader = Cassette(path)
     await record(path, "new", requests=[ask("Milk?")])
@@ -224,7 +224,7 @@ def test_processes_that_write_at_once_never_mix_their_lines(path):
     assert said == {f"{name} {number}" for name in "abc" for number in range(30)}
 
 
-async def test_what_a_killed_process_left_half_written_is_passed_over_and_mended(path):
+async def test_a_half_written_line_of_a_killed_process_is_skipped_and_repaired(path):
     await record(path, "one")
     with path.open("ab") as file:
         file.write(b'{"kind": "call", "key": "ab')
@@ -255,14 +255,14 @@ async def test_what_a_killed_process_left_half_written_is_passed_over_and_mended
         ('{"kind": "cassette", "version": 1}\n{"kind": "model", "profile": {}}\n', "line 2 .* lacks"),
     ],
 )
-def test_what_is_no_cassette_is_refused_with_its_line(path, text, message):
+def test_an_invalid_cassette_is_refused_with_its_line(path, text, message):
     path.parent.mkdir()
     path.write_text(text)
     with pytest.raises(ConfigurationError, match=message):
         Cassette(path)
 
 
-async def test_lines_of_a_later_kind_are_passed_over(path):
+async def test_lines_of_a_newer_kind_are_skipped(path):
     await record(path, "one")
     with path.open("a") as file:
         file.write('{"kind": "remark"}\n')
@@ -277,7 +277,7 @@ async def test_lines_of_a_later_kind_are_passed_over(path):
         '"response": {"text": "x"}, "deltas": [{"words": 1}]',
     ],
 )
-async def test_a_response_that_cannot_be_read_is_told_with_its_line(path, outcome):
+async def test_an_unreadable_response_is_reported_with_its_line(path, outcome):
     await record(path, "one")
     head, call = path.read_text().splitlines()
     before, _ = call.split('"response"')
@@ -302,7 +302,7 @@ def test_a_new_cassette_is_private_and_no_link_is_followed(tmp_path):
     assert other.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_place_that_cannot_be_used_is_told(tmp_path):
+def test_an_unusable_path_is_reported(tmp_path):
     with pytest.raises(ConfigurationError, match=r"cannot replay the cassette .* no such file"):
         Cassette(tmp_path / "none.jsonl", "replay")
     with pytest.raises(ConfigurationError, match="mode"):
@@ -312,14 +312,14 @@ def test_a_place_that_cannot_be_used_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["auto", "record"])
-async def test_a_file_that_cannot_be_written_is_told(tmp_path, mode):
+async def test_a_file_that_cannot_be_written_is_reported(tmp_path, mode):
     tape = Cassette(tmp_path / "folder" / "tape.jsonl", mode)
     (tmp_path / "folder").write_text("a file where a folder is to be")
     with pytest.raises(ConfigurationError, match=r"cannot be (?:written|read)"):
         await tape.over(ScriptedModel(["x"])).complete(ask())
 
 
-async def test_a_model_by_name_is_made_only_to_be_called(path):
+async def test_a_model_by_name_is_created_only_when_it_is_called(path):
     made = []
 
     def make():
@@ -358,7 +358,7 @@ async def test_a_model_that_has_to_load_does_so_before_its_first_call(path):
     assert model.loaded == 1
 
 
-async def test_the_provider_replay_gives_what_is_recorded_whoever_said_it(path):
+async def test_the_provider_replay_gives_recorded_answers_of_any_model(path):
     from roundtable.providers import chat_model
     from roundtable.providers.cassette import ReplayProvider
 
@@ -449,7 +449,7 @@ async def test_a_recorded_failure_is_tried_again_at_once(path, caplog):
     assert notices[0].error.is_recorded
 
 
-async def test_a_breaker_finds_the_time_that_a_replay_does_not_wait(path):
+async def test_a_breaker_uses_the_recorded_time_although_a_replay_does_not_wait(path):
     replies = [APINetworkError() for _ in range(20)]
     tape, clock = Cassette(path, "record"), Waiting()
     recorded, replayed = [], []
@@ -487,7 +487,7 @@ async def test_a_recorded_call_is_replayed_though_the_breakers_would_refuse_it_n
 
 
 @pytest.mark.parametrize("wrong", [0, [], {}, 1.5, None, ""])
-def test_what_is_no_path_is_refused(wrong):
+def test_an_invalid_path_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="must be a path or a Cassette"):
         Cassette(wrong)
 
@@ -521,7 +521,7 @@ class Stalling(ScriptedModel):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_call_that_ended_at_its_deadline_ends_so_again_and_is_not_tried_again(path, streamed):
+async def test_a_call_that_ended_at_its_deadline_is_replayed_as_such_and_not_retried(path, streamed):
     live = Stalling()
     failures = []
     for timeout_s, mode in ((0.05, "record"), (60, "replay")):

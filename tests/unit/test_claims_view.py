@@ -36,7 +36,7 @@ def result() -> DebateResult:
     return anyio.run(hold)
 
 
-def test_a_page_without_a_title_is_named_by_its_host_and_not_by_half_an_address(result: DebateResult) -> None:
+def test_a_page_without_a_title_is_named_by_its_host(result: DebateResult) -> None:
     long = {"url": f"https://example.org/{'tea/' * 40}", "quote": None}
     held = rounds(turn("ada", claim("A1", evidence=[long])), turn("bo", claim("B1", evidence=[long]), slot=1))
     page = with_rounds(result, held).to_html()
@@ -74,7 +74,7 @@ def test_a_page_has_every_claim_with_links_to_what_it_refers_to(result: DebateRe
     assert "\N{CHECK MARK}" not in page  # nobody has looked
 
 
-def test_a_check_mark_stands_only_where_the_page_has_the_words(result: DebateResult) -> None:
+def test_a_check_mark_is_shown_only_if_the_page_has_the_words(result: DebateResult) -> None:
     debate = with_rounds(result, ROUNDS)
     for text in (debate.to_html(checked(debate)), debate.to_markdown(checked(debate))):
         assert text.count("\N{CHECK MARK}") == 1
@@ -93,7 +93,7 @@ def test_markdown_and_text_list_the_claims(result: DebateResult) -> None:
     assert "Answer: Tea\nClaims: none;" in to_text(claims_report(result, result.argument_graph()))
 
 
-def test_a_debate_without_claims_has_no_section_of_them(result: DebateResult) -> None:
+def test_a_debate_without_claims_has_no_section_for_them(result: DebateResult) -> None:
     assert 'id="claims"' not in result.to_html()
     assert "## Claims" not in result.to_markdown()
     assert "Claims:" not in result.to_text()

@@ -77,7 +77,7 @@ ENVIRONMENT = {
         (plain_profile("mytool"), {"CLAUDE_CODE_USE_BEDROCK": "1"}, set()),
     ],
 )
-def test_a_program_sees_the_login_of_a_cloud_only_where_that_cloud_was_chosen(
+def test_a_program_sees_the_login_of_a_cloud_only_if_that_cloud_was_chosen(
     profile: CommandProfile, chosen: dict[str, str], more: set[str]
 ) -> None:
     seen = visible_environment(profile, ENVIRONMENT | chosen)
@@ -92,7 +92,7 @@ def test_a_program_sees_the_login_of_a_cloud_only_where_that_cloud_was_chosen(
 # ------------------------------------------------------------------ words
 
 
-def test_codex_goes_on_with_a_thread() -> None:
+def test_codex_continues_a_thread() -> None:
     call = CommandRun(profile=CODEX, prompt="Why?", session="th_1", system="Be brief.", yolo=True)
     assert call.words == (
         *("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "resume", "th_1"),
@@ -101,14 +101,14 @@ def test_codex_goes_on_with_a_thread() -> None:
     assert call.stdin == "Why?"
 
 
-def test_who_it_is_stands_before_the_prompt_where_there_is_no_option_for_it() -> None:
+def test_a_system_prompt_comes_before_the_prompt_if_the_program_has_no_option_for_it() -> None:
     call = CommandRun(profile=GEMINI, prompt="Why?", system="Be brief.", model="flash")
     assert call.words == ("--output-format", "json", "--model", "flash")
     assert call.stdin == "Be brief.\n\nWhy?"
 
 
 @pytest.mark.parametrize("system", ["\u8336" * 50_000, "nul\0"])
-def test_who_it_is_stands_before_the_prompt_where_no_argument_can_hold_it(system: str) -> None:
+def test_a_system_prompt_comes_before_the_prompt_if_no_argument_can_hold_it(system: str) -> None:
     call = CommandRun(profile=CLAUDE, prompt="Tea?", system=system)
     assert not [word for word in call.words if "append" in word]
     assert call.stdin == f"{system}\n\nTea?"
@@ -121,7 +121,7 @@ def test_an_option_without_a_value_is_left_out() -> None:
 
 
 @given(system=TEXT, model=TEXT.filter(lambda text: text not in {"{turns}", "{session}"}), session=TEXT)
-def test_what_is_put_in_is_one_word_behind_its_option(system: str, model: str, session: str) -> None:
+def test_an_inserted_value_is_one_word_after_its_option(system: str, model: str, session: str) -> None:
     words = CommandRun(profile=CLAUDE, prompt="", model=model, system=system, session=session, turns=3).words
     known = {"-p", "--output-format", "json", "--model", "--resume", "--max-turns", "3"}
     given = {session} if session else {model, f"--append-system-prompt={system}"}
@@ -132,20 +132,20 @@ def test_what_is_put_in_is_one_word_behind_its_option(system: str, model: str, s
 
 
 @given(raw=st.text(max_size=200))
-def test_nothing_that_steers_a_terminal_is_left(raw: str) -> None:
+def test_control_sequences_of_terminals_are_removed(raw: str) -> None:
     text = clean(raw)
     assert not [char for char in text if char < " " and char not in "\t\n\r"]
     assert clean(text) == text
 
 
 @given(noise=st.lists(TEXT, max_size=4), result=TEXT, tail=st.lists(TEXT, max_size=4))
-def test_the_last_envelope_is_found_whatever_stands_round_it(noise: list[str], result: str, tail: list[str]) -> None:
+def test_the_last_envelope_is_found_whatever_surrounds_it(noise: list[str], result: str, tail: list[str]) -> None:
     stdout = "\n".join([*noise, json.dumps({"result": result, "session_id": "s"}), *tail])
     assert parse_output(stdout).result == result
 
 
 @given(stdout=st.text(max_size=200))
-def test_no_output_makes_anything_but_an_envelope_or_an_error_of_ours(stdout: str) -> None:
+def test_any_output_gives_an_envelope_or_an_error_of_the_library(stdout: str) -> None:
     for read in (parse_output, read_codex, read_gemini, read_plain):
         with suppress(AgentError):
             read(stdout)
@@ -155,7 +155,7 @@ def test_no_output_makes_anything_but_an_envelope_or_an_error_of_ours(stdout: st
     "found",
     [{"result": "x", "session_id": 7}, {"result": "x", "total_cost_usd": "much"}, {"type": "result"}, {"result": 3}],
 )
-def test_an_object_that_only_looks_like_an_envelope_is_passed_over(found: dict[str, object]) -> None:
+def test_an_object_that_only_looks_like_an_envelope_is_skipped(found: dict[str, object]) -> None:
     assert parse_output(line(result="Tea.", session_id="s") + line(**found)).result == "Tea."
 
 
@@ -167,14 +167,14 @@ def test_an_answer_may_contain_other_line_separators(separator: str) -> None:
     assert read_claude(stdout).text == clean(text)
 
 
-def test_claude_states_what_it_consumed() -> None:
+def test_the_usage_of_claude_is_read() -> None:
     usage = {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": "?"}
     reply = CLAUDE.read(line(result="Tea.", session_id="s", total_cost_usd=0.02, duration_ms=12, usage=usage))
     assert (reply.usage.input_tokens, reply.usage.cache_read_tokens, reply.usage.cost_usd) == (12, 5, 0.02)
     assert reply.duration_ms == 12
 
 
-def test_claude_states_what_it_caches_for_an_hour() -> None:
+def test_tokens_that_claude_caches_for_an_hour_are_read() -> None:
     lifetimes = {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 8}
     usage = {"input_tokens": 7, "cache_creation_input_tokens": 9, "cache_creation": lifetimes}
     reply = CLAUDE.read(line(result="Tea.", session_id="s", usage=usage))
@@ -183,16 +183,16 @@ def test_claude_states_what_it_caches_for_an_hour() -> None:
     assert reply.usage.long_cache_write_tokens == 0
 
 
-def test_a_word_is_left_out_alone_where_no_option_stands_before_it() -> None:
+def test_an_empty_word_without_an_option_before_it_is_left_out_alone() -> None:
     assert CLAUDE.words(("run", "{model}", "-")) == ("run", "-")
 
 
-def test_gemini_passes_over_what_is_neither_an_answer_nor_a_failure() -> None:
+def test_output_of_gemini_that_is_neither_an_answer_nor_a_failure_is_skipped() -> None:
     assert read_gemini(line(response="Tea.", session_id="g") + line(note="bye")).text == "Tea."
 
 
 @pytest.mark.parametrize("cost", ["Infinity", "NaN", "-1"])
-def test_a_cost_that_is_none_is_unknown(cost: str) -> None:
+def test_an_invalid_cost_is_unknown(cost: str) -> None:
     reply = read_claude(f'{{"result": "Tea.", "session_id": "s", "total_cost_usd": {cost}}}')
     assert (reply.text, reply.usage.cost_usd) == ("Tea.", None)
 
@@ -205,7 +205,7 @@ def test_a_cost_that_an_envelope_does_not_state_is_unknown(cost: dict[str, objec
     assert read_claude(line(type="result", session_id="s", subtype="error_max_turns")).usage.cost_usd is None
 
 
-def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:
+def test_the_last_message_the_thread_and_the_tokens_of_codex_are_read() -> None:
     stdout = (
         line(type="thread.started", thread_id="th_1")
         + line(type="item.completed", item={"type": "reasoning", "text": "hm"})
@@ -222,7 +222,7 @@ def test_codex_gives_its_last_message_its_thread_and_its_tokens() -> None:
     assert reply.usage.reasoning_tokens == 1
 
 
-def test_codex_gives_its_thread_after_any_number_of_events() -> None:
+def test_the_thread_of_codex_is_read_after_any_number_of_events() -> None:
     step = line(type="item.completed", item={"type": "reasoning", "text": 'the "thread.started" event'})
     said = line(type="item.completed", item={"type": "agent_message", "text": "Tea."})
     stdout = step + line(type="thread.started", thread_id="th_1") + step * 12_000 + said
@@ -231,13 +231,13 @@ def test_codex_gives_its_thread_after_any_number_of_events() -> None:
 
 
 @pytest.mark.parametrize("fault", [{"error": {"message": "no quota"}}, {"message": "no quota"}])
-def test_codex_reports_a_failure(fault: dict[str, object]) -> None:
+def test_a_failure_of_codex_is_read(fault: dict[str, object]) -> None:
     kind = "turn.failed" if "error" in fault else "error"
     reply = read_codex(line(type="thread.started", thread_id="th_1") + line(type=kind, **fault))
     assert (reply.text, reply.failed) == ("no quota", True)
 
 
-def test_codex_that_breaks_off_after_a_word_on_the_way_has_failed() -> None:
+def test_a_codex_turn_that_fails_after_a_first_message_has_failed() -> None:
     said = line(type="item.completed", item={"type": "agent_message", "text": "I look at the files first."})
     lost = line(type="turn.failed", error={"message": "stream disconnected"})
     assert read_codex(said + lost)[:3] == ("stream disconnected", "", True)
@@ -265,7 +265,7 @@ def test_a_failure_has_the_status_that_the_program_states() -> None:
         assert read_claude(json.dumps({**failed, "api_error_status": silent})).status == 0
 
 
-def test_gemini_gives_its_response_and_the_tokens_of_all_its_models() -> None:
+def test_the_response_of_gemini_and_the_tokens_of_all_its_models_are_read() -> None:
     tokens = {"prompt": 9, "candidates": 2, "thoughts": 1, "cached": 3, "tool": 4}
     stats = {"models": {"a": {"tokens": tokens}, "b": {"tokens": tokens}, "c": 5}}
     document = json.dumps({"session_id": "g1", "response": "Tea.", "stats": stats}, indent=2)
@@ -307,7 +307,7 @@ def test_no_output_up_to_the_limit_takes_long_to_read(unit: str) -> None:
         assert time.process_time() - began < 2.0
 
 
-def test_an_answer_is_found_before_and_behind_much_noise() -> None:
+def test_an_answer_is_found_before_and_after_much_noise() -> None:
     noise = "{\n" * 50_000
     said = line(type="item.completed", item={"type": "agent_message", "text": "Tea."})
     for read, answer in ((read_claude, line(result="Tea.")), (read_codex, said), (read_gemini, line(response="Tea."))):
@@ -354,7 +354,7 @@ def test_a_command_needs_the_name_of_a_program(name: str | None) -> None:
         CommandProvider(None)(name, ProviderConfig(), Settings())
 
 
-def test_models_by_name_have_a_limit_where_the_program_keeps_one() -> None:
+def test_models_by_name_have_a_limit_if_the_program_supports_one() -> None:
     claude = CommandProvider(CLAUDE)("sonnet", ProviderConfig(timeout_s=9), Settings())
     assert (claude.provider, claude.model, claude.cost_limit_usd) == ("claude-cli", "sonnet", 1.0)
     assert CommandProvider(CODEX)(None, ProviderConfig(), Settings()).cost_limit_usd is None
@@ -363,7 +363,7 @@ def test_models_by_name_have_a_limit_where_the_program_keeps_one() -> None:
     assert CommandModel(CLAUDE).cost_limit_usd is None
 
 
-def test_where_this_program_is_no_python_there_is_no_keeper(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_python_executable_there_is_no_supervising_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that was frozen into one file would start itself again."""
     assert watched_command(("/bin/tool", "x"))[-3:] == ["/bin/tool", "/bin/tool", "x"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)

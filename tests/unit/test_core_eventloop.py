@@ -11,7 +11,7 @@ from roundtable.core.base.eventloop import PerLoop, until_one_ends
 pytestmark = pytest.mark.both_loops
 
 
-async def test_one_thing_for_one_loop():
+async def test_each_event_loop_has_its_own_object():
     things = PerLoop(object)
     first = things.get()
     assert things.get() is first
@@ -21,7 +21,7 @@ async def test_one_thing_for_one_loop():
 
 
 @pytest.mark.parametrize("backends", [("asyncio", "asyncio"), ("trio", "trio"), ("asyncio", "trio", "asyncio")])
-def test_loops_never_share_and_closed_ones_are_forgotten(backends):
+def test_event_loops_never_share_objects_and_closed_ones_are_forgotten(backends):
     class Thing:
         def __init__(self):
             # A connection holds its loop, which is why the loop would not go away by itself.
@@ -40,7 +40,7 @@ def test_loops_never_share_and_closed_ones_are_forgotten(backends):
     assert len(asyncio_things) <= 1
 
 
-async def test_the_first_to_end_ends_the_others_and_its_error_is_raised_itself():
+async def test_the_first_task_to_end_cancels_the_others_and_its_error_is_raised_unchanged():
     ended: list[str] = []
 
     async def wait():

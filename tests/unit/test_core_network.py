@@ -47,7 +47,7 @@ REACHES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("way", REACHES)
-def test_what_could_leave_this_machine_is_refused(way: str) -> None:
+def test_every_way_to_leave_this_machine_is_refused(way: str) -> None:
     with without_network(), pytest.raises(NetworkForbidden, match="the network is forbidden in this process"):
         REACHES[way]()
 
@@ -90,7 +90,7 @@ def test_this_machine_is_reachable() -> None:
             check_host(here)
 
 
-def test_the_ban_holds_in_threads_nests_and_ends() -> None:
+def test_the_ban_applies_in_threads_can_be_nested_and_ends() -> None:
     seen: list[str] = []
 
     def reach() -> None:
@@ -139,7 +139,7 @@ async def test_scripted_debates_need_no_network() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["variable", "settings"])
-def test_a_setting_forbids_the_network_to_the_process_and_its_children(by: str) -> None:
+def test_a_setting_forbids_the_network_for_the_process_and_its_children(by: str) -> None:
     assert Settings.from_env({}).network
     assert not Settings.from_env({"ROUNDTABLE_NETWORK": "off"}).network
     program = (

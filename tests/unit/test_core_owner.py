@@ -20,17 +20,17 @@ def me(**changes: object) -> LeaseOwner:
     return current_owner().model_copy(update=changes)
 
 
-def test_an_owner_is_unique_unless_named() -> None:
+def test_owners_are_unique_unless_they_are_named() -> None:
     assert current_owner() != current_owner()
     assert current_owner("a") == current_owner("a")
     assert current_owner().pid == os.getpid()
 
 
-def test_this_process_lives() -> None:
+def test_this_process_is_known_to_be_alive() -> None:
     assert not is_provably_dead(current_owner())
 
 
-def test_nothing_is_known_of_another_host() -> None:
+def test_processes_of_another_host_are_unknown() -> None:
     assert not is_provably_dead(me(host="elsewhere", pid=2**22 - 1, boot_id="x"))
 
 
@@ -40,12 +40,12 @@ def test_an_impossible_process_number_proves_nothing(pid: int) -> None:
 
 
 @LINUX
-def test_after_another_boot_every_process_of_before_is_gone() -> None:
+def test_after_a_reboot_every_earlier_process_is_dead() -> None:
     assert is_provably_dead(me(boot_id="an earlier boot"))
 
 
 @LINUX
-def test_a_number_that_was_given_to_a_younger_process_proves_death() -> None:
+def test_a_process_number_that_a_newer_process_has_proves_death() -> None:
     assert is_provably_dead(me(process_start="1"))
     assert not is_provably_dead(me(process_start=""))
 
@@ -68,7 +68,7 @@ def test_a_process_that_ended_is_dead_even_before_its_parent_asks() -> None:
 
 
 @LINUX
-def test_a_process_of_another_user_can_be_seen_to_live() -> None:
+def test_a_process_of_another_user_is_known_to_be_alive() -> None:
     # The first process is always there, whoever it belongs to.
     start = Path("/proc/1/stat").read_text("utf-8").rpartition(")")[2].split()[19]
     assert not is_provably_dead(me(pid=1, process_start=start))
@@ -87,7 +87,7 @@ def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="asks by signal")
-def test_where_the_system_tells_nothing_only_a_missing_process_is_dead(proc: Path) -> None:
+def test_without_system_information_only_a_missing_process_is_dead(proc: Path) -> None:
     here = current_owner()
     assert (here.boot_id, here.process_start) == ("", "")
     assert not is_provably_dead(here)
@@ -98,7 +98,7 @@ def test_where_the_system_tells_nothing_only_a_missing_process_is_dead(proc: Pat
 
 
 @LINUX
-def test_the_host_of_a_container_is_one_of_its_own(proc: Path) -> None:
+def test_a_container_counts_as_a_separate_host(proc: Path) -> None:
     (proc / "self" / "ns").mkdir(parents=True)
     (proc / "self" / "ns" / "pid").symlink_to("pid:[4026531836]")
     plain = current_owner().host

@@ -16,7 +16,7 @@ def registry() -> Registry[int]:
     return made
 
 
-def test_things_are_found_by_name(registry: Registry[int]) -> None:
+def test_entries_are_found_by_name(registry: Registry[int]) -> None:
     assert registry.get("delphi") == 2
     assert registry.entry("delphi") == Entry("delphi", 2, "Anonymous.", "roundtable-delphi")
     assert registry.entry("collaborative").source == "roundtable-sdk"
@@ -25,7 +25,7 @@ def test_things_are_found_by_name(registry: Registry[int]) -> None:
     assert 7 not in registry
 
 
-def test_names_keep_the_order_they_were_added_in(registry: Registry[int]) -> None:
+def test_names_keep_the_order_of_registration(registry: Registry[int]) -> None:
     registry.add("adversarial", 3)
     assert registry.names() == ("collaborative", "delphi", "adversarial")
     assert [entry.thing for entry in registry] == [1, 2, 3]
@@ -39,7 +39,7 @@ def test_an_unknown_name_lists_the_known_ones_and_a_close_one(registry: Registry
     assert refusal.value.hint == "Use one of the modes listed, or install a plugin that adds it."
 
 
-def test_a_name_like_no_other_suggests_nothing(registry: Registry[int]) -> None:
+def test_a_name_without_a_close_match_suggests_nothing(registry: Registry[int]) -> None:
     with pytest.raises(ConfigurationError, match=r"^unknown mode 'zzz'\. Known: collaborative, delphi$"):
         registry.get("zzz")
     with pytest.raises(ConfigurationError, match="Known: none"):
@@ -61,14 +61,14 @@ def test_a_name_is_replaced_in_its_place_when_asked(registry: Registry[int]) -> 
 
 
 @pytest.mark.parametrize("name", ["", "a:b", " a", "a ", "\n"], ids=repr)
-def test_a_name_nobody_could_ask_for_is_refused(name: str) -> None:
+def test_an_unusable_name_is_refused(name: str) -> None:
     with pytest.raises(
         ConfigurationError, match="a mode name must be non-empty, without ':' and without leading or trailing spaces"
     ):
         Registry[int]("mode").add(name, 1)
 
 
-def test_things_are_forgotten(registry: Registry[int]) -> None:
+def test_entries_can_be_removed(registry: Registry[int]) -> None:
     assert registry.remove("delphi")
     assert not registry.remove("delphi")
     assert registry.names() == ("collaborative",)

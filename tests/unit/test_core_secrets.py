@@ -19,7 +19,7 @@ PLAIN = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
 @given(KEYS, PLAIN, PLAIN)
-def test_no_form_of_a_secret_survives(key, before, after):
+def test_every_form_of_a_secret_is_removed(key, before, after):
     scrubber = Scrubber([key])
     for trace in traces(key):
         found = scrubber.text(f"{before}{trace}{after}")
@@ -52,7 +52,7 @@ def test_a_text_without_secrets_stays_as_it_is(text):
         ("the bearer of good news is at risk-averse", "the bearer of good news is at risk-averse"),
     ],
 )
-def test_what_looks_like_a_key_goes_too(text, left):
+def test_text_that_looks_like_a_key_is_removed_too(text, left):
     assert Scrubber().text(text) == left
     assert Scrubber().text(left) == left
 
@@ -82,7 +82,7 @@ KEY = "canary/0123+456789/wxyz"
         ("****8/wxyz", "****8/wxyz"),
     ],
 )
-def test_escaped_keys_and_ends_behind_a_mask_are_removed(text, left):
+def test_escaped_keys_and_ends_after_a_mask_are_removed(text, left):
     assert Scrubber([KEY]).text(text) == left
 
 
@@ -102,7 +102,7 @@ def test_nothing_of_the_end_of_a_key_is_left_in_base64(before, key):
         assert len(left) <= len(f"sent {REDACTED} today") + len(base64.b64encode(before.encode())) + 4
 
 
-def test_short_stand_ins_are_words():
+def test_short_placeholder_keys_are_not_removed():
     assert secret_forms("ollama") == ()
     assert Scrubber(["ollama", ""]).text("ollama runs") == "ollama runs"
 

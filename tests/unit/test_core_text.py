@@ -39,7 +39,7 @@ def mute(*_: object, **__: object) -> NoReturn:
     raise Mute
 
 
-def test_a_cause_that_cannot_be_shown_is_told_as_such() -> None:
+def test_a_cause_that_cannot_be_shown_is_reported_as_such() -> None:
     assert AgentError("no", cause=Mute()).to_dict()["cause"] == UNTOLD
 
 
@@ -55,7 +55,7 @@ def hollow(*_: object, **__: object) -> NoReturn:
     raise Hollow(418)
 
 
-def test_an_error_whose_class_forgets_the_base_is_whole_all_the_same() -> None:
+def test_an_error_whose_class_does_not_call_its_base_is_complete() -> None:
     made = Hollow(418)
     assert not hasattr(made, "temperature")
     facts = {"name": "Hollow", "message": "418", "code": "ACME", "retryable": False}
@@ -84,7 +84,9 @@ def crooked(*_: object, **__: object) -> NoReturn:
 
 
 @pytest.mark.parametrize("fault", [mute, hollow, crooked])
-async def test_a_debate_whose_storage_raises_it_ends_with_an_error_of_ours(fault: Callable[..., NoReturn]) -> None:
+async def test_a_storage_that_raises_such_an_error_ends_its_debate_with_an_error_of_the_library(
+    fault: Callable[..., NoReturn],
+) -> None:
     class Broken(MemoryStorage):
         broken = False
 
@@ -102,7 +104,7 @@ async def test_a_debate_whose_storage_raises_it_ends_with_an_error_of_ours(fault
     assert caught.value.session_id == handle.session_id
 
 
-async def test_a_lease_that_cannot_be_given_up_for_it_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_lease_that_such_an_error_keeps_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(MemoryStorage):
         async def lease(self, session_id: str, owner: LeaseOwner, ttl: float, *, tenant: str = "default") -> Lease:
             return await super().lease(session_id, owner, ttl, tenant=tenant) if ttl else mute()
@@ -114,7 +116,7 @@ async def test_a_lease_that_cannot_be_given_up_for_it_is_named_in_the_log(caplog
 
 
 @pytest.mark.parametrize("fault", [mute, hollow])
-async def test_a_tool_that_raises_it_is_a_failed_call(fault: Callable[..., NoReturn]) -> None:
+async def test_a_tool_that_raises_such_an_error_is_a_failed_call(fault: Callable[..., NoReturn]) -> None:
     @tool
     def look(what: str) -> str:
         """Look."""
@@ -126,20 +128,22 @@ async def test_a_tool_that_raises_it_is_a_failed_call(fault: Callable[..., NoRet
 
 
 @pytest.mark.parametrize("fault", [mute, hollow])
-async def test_a_rule_that_raises_it_decides_nothing(fault: Callable[..., NoReturn]) -> None:
+async def test_a_rule_that_raises_such_an_error_decides_nothing(fault: Callable[..., NoReturn]) -> None:
     table = table_of(CountingModel(by_round), "ada", "bo")
     result = await table.debate("Tea?", rounds=1, decide=Rule("odd", fault))
     assert result.status == "completed"
     assert (result.answer_reason or "").startswith("no decision: the rule 'odd' failed")
 
 
-def test_an_error_that_cannot_be_told_is_stored_by_its_kind_and_text() -> None:
+def test_an_error_that_cannot_be_shown_is_stored_by_its_kind_and_text() -> None:
     assert error_info(Crooked()) == ErrorInfo(name="Crooked", message="no tea", code="AGENT_ERROR")
 
 
 @pytest.mark.parametrize("fault", [mute, hollow, crooked])
 @pytest.mark.parametrize("broken", ["model", "build_messages", "take_turn"])
-async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str, fault: Callable[..., NoReturn]) -> None:
+async def test_a_debate_continues_without_an_agent_that_raises_such_an_error(
+    broken: str, fault: Callable[..., NoReturn]
+) -> None:
     def reply(request: ChatRequest) -> dict[str, Any]:
         return fault() if broken == "model" and request.metadata["agent"] == "bo" else by_round(request)
 
@@ -160,7 +164,7 @@ async def test_a_debate_goes_on_without_an_agent_that_raises_it(broken: str, fau
     assert told[fault] in failed.error.message
 
 
-async def test_a_round_is_closed_without_a_meter_or_a_criterion_that_raises_it(
+async def test_a_round_is_closed_without_a_meter_or_criterion_that_raises_such_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken(Exit):
@@ -180,7 +184,7 @@ async def test_a_round_is_closed_without_a_meter_or_a_criterion_that_raises_it(
     assert f"the stop criterion 'broken' failed and was ignored: Mute: {UNTOLD}" in caplog.text
 
 
-async def test_a_mode_that_raises_it_ends_the_debate_with_an_error_of_ours() -> None:
+async def test_a_mode_that_raises_such_an_error_ends_the_debate_with_an_error_of_the_library() -> None:
     class Lost(CollaborativeMode):
         name = "lost"
         next_stage = mute
@@ -189,12 +193,12 @@ async def test_a_mode_that_raises_it_ends_the_debate_with_an_error_of_ours() -> 
         await table_of(CountingModel(by_round), "ada").debate("Tea?", mode=Lost(), rounds=1)
 
 
-async def test_an_observer_that_raises_it_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_observer_that_raises_such_an_error_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     result = await table_of(CountingModel(by_round), "ada", observers=[mute]).debate("Tea?", rounds=1)
     assert result.status == "completed"
     assert f"Mute: {UNTOLD}" in caplog.text
 
 
-def test_a_line_of_the_log_tells_it() -> None:
+def test_a_log_line_reports_such_an_error() -> None:
     record = logging.LogRecord("roundtable", logging.ERROR, __file__, 1, "oh", None, (Mute, Mute(), None))
     assert UNTOLD in ContextFormatter(as_json=True).format(record)

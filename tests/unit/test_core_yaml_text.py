@@ -55,6 +55,6 @@ def test_an_empty_file_holds_nothing() -> None:
     ["a: [", "a: *b", "[" * 100_000, "a: \0", "a: !!bool foo", "!!int ''", "!!timestamp x"],
     ids=["open", "unknown alias", "deep", "sign", "no truth", "no number", "no time"],
 )
-def test_what_is_no_yaml_is_refused(text: str) -> None:
+def test_a_text_that_is_not_yaml_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         read_yaml(text)

@@ -91,7 +91,7 @@ async def test_a_turn_that_takes_too_long_fails_and_its_calls_are_counted():
     assert hooks.heard == ["call", "a", (2, "API_TIMEOUT"), "call", "failed"]
 
 
-async def test_a_turn_nobody_hears_has_a_deadline_too():
+async def test_a_turn_without_listeners_has_a_deadline_too():
     (turn,) = await run_stage(STAGE, {"ada": Slow()}, VIEW, turn_timeout_s=0.05)
     assert (turn.error.code, turn.usage) == ("API_TIMEOUT", Usage())
 
@@ -107,7 +107,7 @@ async def test_a_table_sets_the_deadline_of_turns():
     assert (result.status, result.answer) == ("completed", "Tea")
 
 
-async def test_a_wait_for_a_retry_never_goes_past_the_turn():
+async def test_a_wait_for_a_retry_never_exceeds_the_deadline_of_the_turn():
     """The turn then fails with the provider's own error, not by being cut off."""
     limited = http_reply(b"{}", status=429, headers={"retry-after": "60"})
     with LoopbackServer(lambda seen: limited) as server:
@@ -122,7 +122,7 @@ async def test_a_wait_for_a_retry_never_goes_past_the_turn():
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5"])
-async def test_a_deadline_of_turns_lies_in_the_future(seconds):
+async def test_a_deadline_of_turns_must_be_positive(seconds):
     with pytest.raises(ConfigurationError, match="turn_timeout_s"):
         await Roundtable(seated(CountingModel(), "ada"), storage=MemoryStorage(), turn_timeout_s=seconds).debate("Tea?")
 

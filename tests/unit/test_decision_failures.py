@@ -77,7 +77,7 @@ def test_an_option_wins_only_if_it_also_wins_with_the_last_known_votes(
     assert outcome(*rounds).winner == winner
 
 
-def test_the_reason_names_who_had_chosen_what() -> None:
+def test_the_reason_names_the_earlier_choices_of_missing_agents() -> None:
     decision = outcome("Tea Tea Milk Coffee", "- - - Coffee")
     assert (decision.winner, decision.winners, decision.passed, decision.withheld) == (None, (), False, "Coffee")
     assert (decision.cast, decision.abstained, decision.is_tie) == (1, ("a", "b", "c"), False)
@@ -94,7 +94,7 @@ def test_every_rule_withholds_what_the_last_known_votes_overturn(rule: str) -> N
     assert outcome("Tea Tea Tea", "- Tea Tea", decide=rule).winner == "Tea"
 
 
-def test_open_questions_and_judges_are_decided_as_before() -> None:
+def test_decisions_on_open_questions_and_by_judges_are_unchanged() -> None:
     assert outcome("Tea Tea Coffee", "- - Coffee", options=False).withheld is None
     config = DebateConfig(
         topic="t", agents=("a", "b", "c"), decide="judge", options=OPTIONS, seats={"judge": ("judge",)}
@@ -133,7 +133,7 @@ ROUNDS = st.integers(1, 5).flatmap(
 
 
 @given(ROUNDS, st.sampled_from(["plurality", "majority", "unanimity"]))
-def test_a_winner_is_the_winner_with_the_last_known_votes(rounds: tuple[tuple[str, ...], ...], rule: str) -> None:
+def test_a_winner_also_wins_with_the_last_known_votes(rounds: tuple[tuple[str, ...], ...], rule: str) -> None:
     decision = outcome(*rounds, decide=rule)
     last: list[str | None] = []
     for agent in range(len(rounds[0])):

@@ -77,7 +77,7 @@ async def test_each_vendor_has_the_rate_that_the_seeds_name(vendor, rate, gatewa
 
 
 @pytest.mark.parametrize("name", ["compatible:m", "scripted:{script}", "human:me", "command:cat"])
-async def test_servers_of_ones_own_people_and_programs_have_none(name, gateway, tmp_path):
+async def test_own_servers_people_and_programs_have_no_default_rate(name, gateway, tmp_path):
     script = tmp_path / "script.json"
     script.write_text('["Tea."]')
     settings = Settings(compatible_base_url="http://127.0.0.1:9/v1")
@@ -94,7 +94,7 @@ async def test_servers_of_ones_own_people_and_programs_have_none(name, gateway, 
     "base_url",
     ["http://127.0.0.1:9/v1", "http://localhost:9", "https://proxy.acme.test", "https://openai.com.acme.test"],
 )
-async def test_a_vendors_rate_does_not_apply_to_an_address_of_ones_own(vendor, base_url, gateway):
+async def test_the_rate_of_a_vendor_does_not_apply_to_another_address(vendor, base_url, gateway):
     given = {"base_url": base_url}
     for config in (given, {"settings": Settings(**{f"{vendor.partition('-')[0]}_base_url": base_url})}):
         model = chat_model(f"{vendor}:m", api_key="k", **{"settings": Settings(), **config})
@@ -103,13 +103,13 @@ async def test_a_vendors_rate_does_not_apply_to_an_address_of_ones_own(vendor, b
 
 
 @pytest.mark.parametrize("base_url", ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"])
-async def test_a_vendors_rate_applies_to_its_own_address_however_it_is_given(base_url, gateway):
+async def test_the_rate_of_a_vendor_applies_to_its_own_address_however_it_is_given(base_url, gateway):
     model = chat_model("openai:m", api_key="k", base_url=base_url, settings=Settings())
     assert gateway.guard(model).guard.rates.requests_per_minute == 60
     await model.aclose()
 
 
-def test_a_model_on_this_machine_has_no_default_rate_whatever_its_code_says(gateway):
+def test_a_model_on_this_machine_has_no_default_rate_whatever_it_declares(gateway):
     class Near(Stating):
         endpoint = "http://127.0.0.1:9/v1"
 
@@ -126,7 +126,7 @@ async def test_calls_beyond_the_default_wait_and_those_below_do_not(gateway, clo
     assert clock.waits == [30.0]
 
 
-async def test_calls_to_a_server_of_ones_own_do_not_wait(gateway, clock):
+async def test_calls_to_an_own_server_do_not_wait(gateway, clock):
     with LoopbackServer(lambda seen: chat_answer()) as server:
         model = gateway.guard(chat_model("openai-chat:m", base_url=server.url, api_key="k", settings=Settings()))
         for _ in range(70):
@@ -162,14 +162,14 @@ async def test_headers_of_an_answer_set_the_rate_even_without_a_default(gateway,
     ],
     ids=["limit alone", "much left", "nothing left", "all left", "a limit of a day", "no number", "tokens alone"],
 )
-async def test_a_stated_limit_is_kept_to_from_the_next_call_on(limit, waits, gateway, clock):
+async def test_a_stated_limit_is_respected_from_the_next_call_on(limit, waits, gateway, clock):
     model = gateway.guard(Stating(limit))
     for _ in range(6):
         await model.complete(ASK)
     assert clock.waits == waits
 
 
-async def test_what_others_use_of_the_key_counts(gateway, clock):
+async def test_usage_of_the_key_by_other_programs_counts(gateway, clock):
     said = [RateLimit(requests_limit=60, requests_remaining=left, requests_reset_s=60 - left) for left in (59, 30, 0)]
     model = gateway.guard(Stating(*said))
     for _ in range(4):
@@ -197,7 +197,7 @@ async def test_calls_under_way_are_not_forgotten_when_a_limit_is_learnt(gateway,
     assert clock.waits == [10.0]
 
 
-async def test_an_old_answer_that_ends_late_does_not_undo_what_a_newer_one_stated(gateway, clock):
+async def test_a_late_answer_does_not_replace_the_limit_of_a_newer_one(gateway, clock):
     held = anyio.Event()
     old, new = (RateLimit(requests_limit=9, requests_remaining=left, requests_reset_s=90) for left in (8, 0))
 
@@ -219,7 +219,7 @@ async def test_an_old_answer_that_ends_late_does_not_undo_what_a_newer_one_state
     assert clock.waits == [20.0]  # of 9 in 90 s, one for the call under way, one for this
 
 
-async def test_learning_is_for_each_key_and_model(gateway, clock):
+async def test_rates_are_learnt_for_each_key_and_model(gateway, clock):
     none_left = RateLimit(requests_limit=1, requests_remaining=0, requests_reset_s=50)
     first, second = (gateway.guard(Stating(none_left, account=name)) for name in ("one", "two"))
     await first.complete(ASK)
@@ -231,7 +231,7 @@ async def test_learning_is_for_each_key_and_model(gateway, clock):
     assert len(gateway.endpoint_states) == 3
 
 
-async def test_two_keys_of_one_provider_have_limits_of_their_own(gateway):
+async def test_two_keys_of_one_provider_have_separate_limits(gateway):
     models = [chat_model("openai:m", api_key=key, settings=Settings()) for key in ("sk-1", "sk-2", "sk-1")]
     endpoint_states = [gateway.guard(model).endpoint_state for model in models]
     assert endpoint_states[0] is endpoint_states[2]
@@ -241,7 +241,7 @@ async def test_two_keys_of_one_provider_have_limits_of_their_own(gateway):
         await model.aclose()
 
 
-async def test_a_wait_above_a_minute_is_an_error_with_the_way_out(gateway, clock):
+async def test_a_wait_above_a_minute_is_an_error_with_a_hint(gateway, clock):
     model = gateway.guard(Stating(RateLimit(requests_limit=1, requests_remaining=0, requests_reset_s=61)))
     await model.complete(ASK)
     with pytest.raises(APIRateLimitError, match="in 61 s") as caught:
@@ -253,7 +253,7 @@ async def test_a_wait_above_a_minute_is_an_error_with_the_way_out(gateway, clock
     assert clock.waits == [59.0]
 
 
-async def test_what_is_set_is_kept_whatever_headers_say(gateway, clock):
+async def test_a_configured_rate_is_kept_whatever_headers_say(gateway, clock):
     model = gateway.guard(Stating(RateLimit(requests_limit=1, requests_remaining=0)), requests_per_minute=600)
     for _ in range(5):
         await model.complete(ASK)
@@ -278,7 +278,7 @@ async def test_a_call_that_is_not_sent_takes_nothing_of_the_rate(gateway, clock)
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "fast", True, [50]])
-async def test_a_rate_that_is_none_is_refused_with_the_way_out(rate):
+async def test_an_invalid_rate_is_refused_with_a_hint(rate):
     table = Roundtable(["openai:m"], providers={"openai": ProviderConfig(api_key="k", requests_per_minute=rate)})
     with pytest.raises(ConfigurationError) as caught:
         await table.debate("Tea?", rounds=1)
@@ -294,7 +294,7 @@ async def test_tables_take_the_rate_from_the_configuration_of_the_provider(given
         assert table.chat_model("openai:m").guard.rates.requests_per_minute == rate
 
 
-async def test_recorded_calls_wait_for_no_rate_and_teach_none(tmp_path, clock):
+async def test_recorded_calls_do_not_wait_for_a_rate_and_change_none(tmp_path, clock):
     path = tmp_path / "calls.jsonl"
     stated = RateLimit(requests_limit=1, requests_remaining=0, requests_reset_s=30)
     for mode, waits in (("record", [30.0]), ("auto", [30.0])):
@@ -391,7 +391,7 @@ async def test_a_gateway_shares_the_rates_of_models_called_before_and_after(cloc
     assert [state._requests.per_minute for state in gateway.endpoint_states] == [4, 4]
 
 
-def test_a_bucket_learns_and_refills_up_to_what_was_stated():
+def test_a_bucket_learns_and_refills_up_to_the_stated_limit():
     clock = ManualClock()
     bucket = RateBucket(60, clock=clock)
     bucket.adopt_limit(10, remaining=4, reset_s=3, pending=1)

@@ -17,7 +17,7 @@ from roundtable.types import AgentResponseChunk, Event
 pytestmark = pytest.mark.both_loops
 
 
-async def test_a_subscriber_that_leaves_while_told_takes_nobody_s_turn() -> None:
+async def test_a_subscriber_that_leaves_during_an_event_does_not_skip_another() -> None:
     hub, storage = EventHub(), MemoryStorage()
     told: list[Subscription] = []
 
@@ -32,7 +32,7 @@ async def test_a_subscriber_that_leaves_while_told_takes_nobody_s_turn() -> None
     assert told == leaving
 
 
-async def test_whoever_is_stirred_gives_up_the_wait_and_no_event() -> None:
+async def test_a_subscriber_that_is_woken_ends_its_wait_and_loses_no_event() -> None:
     hub, storage = EventHub(), MemoryStorage()
     place = hub.subscribe("s", storage)
     chunk = AgentResponseChunk(session_id="s", timestamp=datetime.now(UTC), after=0, agent="a", round=1, chunk="x")
@@ -48,7 +48,7 @@ async def test_whoever_is_stirred_gives_up_the_wait_and_no_event() -> None:
     place.close()
 
 
-async def test_who_is_woken_for_nothing_again_and_again_waits_only_the_time_asked_for() -> None:
+async def test_a_subscriber_that_is_woken_repeatedly_waits_only_the_requested_time() -> None:
     hub, storage = EventHub(), MemoryStorage()
     await storage.create(record("s"))
     place = hub.subscribe("s", storage)
@@ -78,7 +78,7 @@ def piece(text: str, after: int = 0) -> AgentResponseChunk:
     return AgentResponseChunk(session_id="s", timestamp=datetime.now(UTC), after=after, agent="a", round=1, chunk=text)
 
 
-async def test_a_listener_that_falls_behind_hears_how_many_pieces_it_missed() -> None:
+async def test_a_slow_listener_is_told_how_many_pieces_it_missed() -> None:
     """More than 256 wait, and no number of any piece is told that is not missing."""
     hub, storage = EventHub(), MemoryStorage()
     with hub.subscribe("s", storage) as place:
@@ -126,7 +126,7 @@ def test_an_observer_that_always_fails_fills_no_log(caplog: pytest.LogCaptureFix
     assert ", 100 times so far: " in hundredth.message
 
 
-async def test_putting_does_not_go_through_all_that_is_held() -> None:
+async def test_storing_a_value_does_not_scan_all_values() -> None:
     storage = MemoryStorage()
     sweeps, held = 0, storage.kv._items
     for number in range(1000):
@@ -136,7 +136,7 @@ async def test_putting_does_not_go_through_all_that_is_held() -> None:
     assert len(await storage.kv.scan()) == 1000
 
 
-async def test_lapsed_values_that_nobody_reads_do_not_pile_up() -> None:
+async def test_expired_values_that_are_never_read_do_not_pile_up() -> None:
     clock = ManualClock()
     storage = MemoryStorage(clock)
     for number in range(1000):

@@ -72,7 +72,7 @@ class Log:
 
 @pytest.mark.parametrize("in_task", [True, False])
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_who_cancels_a_task_of_asyncio_twice_waits_until_its_event_is_stored(*, in_task: bool) -> None:
+async def test_cancelling_an_asyncio_task_twice_waits_until_its_event_is_stored(*, in_task: bool) -> None:
     log = await Log.open()
     async with anyio.create_task_group() as group:
         if in_task:
@@ -127,7 +127,7 @@ async def test_events_that_arrive_during_a_write_are_stored_together_and_the_las
     assert await log.stored() == [1, 2, 3, 4]
 
 
-async def test_a_journal_that_is_closed_at_once_stores_what_was_appended() -> None:
+async def test_a_journal_that_is_closed_at_once_stores_appended_events() -> None:
     log = await Log.open()
     log.storage.allowed.set()
     async with anyio.create_task_group() as group:
@@ -172,7 +172,7 @@ async def test_events_wait_in_memory_while_another_process_has_the_storage_locke
     ]
 
 
-async def test_requests_to_stop_are_read_when_the_lock_ends() -> None:
+async def test_stop_requests_are_read_when_the_lock_ends() -> None:
     log = await Log.open()
     log.storage.locked = 1
     await log.journal.check_control()

@@ -91,7 +91,7 @@ def test_the_table_of_this_test_is_complete() -> None:
     assert error_kinds()[0] is RoundtableError
 
 
-def test_the_tree_of_the_docstring_is_the_real_one() -> None:
+def test_the_tree_in_the_docstring_is_correct() -> None:
     drawn: list[tuple[str, str | None, str, bool]] = []
     parents: list[str] = []
     for line in (module.__doc__ or "").split("```")[1].strip().splitlines():
@@ -121,7 +121,7 @@ def test_every_kind_says_when_it_occurs(kind: type[RoundtableError]) -> None:
 
 
 @every_kind
-def test_a_hint_says_how_to_recover_wherever_that_is_known(kind: type[RoundtableError]) -> None:
+def test_a_hint_says_how_to_recover_if_that_is_known(kind: type[RoundtableError]) -> None:
     # A configuration and a plugin can fail in ways of their own; each place that raises gives the hint.
     if kind not in (RoundtableError, ConfigurationError, PluginError):
         assert kind().hint
@@ -129,7 +129,7 @@ def test_a_hint_says_how_to_recover_wherever_that_is_known(kind: type[Roundtable
     assert kind(hint="Do this.").hint == "Do this."
 
 
-def test_facts_given_win_over_the_defaults_of_the_class() -> None:
+def test_given_facts_win_over_the_defaults_of_the_class() -> None:
     cause = OSError("disk")
     error = SessionError(
         "Session 'abc-123' not found",
@@ -193,7 +193,7 @@ def test_any_text_becomes_json_that_every_wire_can_carry(text: str) -> None:
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf])
-def test_a_wait_that_is_no_number_is_not_known(seconds: float) -> None:
+def test_an_invalid_wait_is_unknown(seconds: float) -> None:
     error = APIRateLimitError(retry_after_s=seconds)
     assert error.retry_after_s is None
     json.dumps(error.to_dict(), allow_nan=False)
@@ -257,7 +257,7 @@ def test_a_plugin_error_names_the_plugin_and_the_stage() -> None:
     assert "details" not in PluginError().to_dict()
 
 
-def test_a_lost_quorum_keeps_what_there_is() -> None:
+def test_a_lost_quorum_keeps_the_answers_so_far() -> None:
     partial = object()
     error = QuorumLost(partial=partial, causes=iter([APIAuthError("no"), APITimeoutError("late")]))  # type: ignore[arg-type]
     assert error.partial is partial
@@ -269,7 +269,7 @@ def test_a_lost_quorum_keeps_what_there_is() -> None:
     ]
 
 
-def test_finer_kinds_are_caught_as_the_documented_ones() -> None:
+def test_subclasses_are_caught_as_the_documented_errors() -> None:
     assert issubclass(ContextTooLong, AgentError)
     assert issubclass(ParseError, AgentError)
     for kind in (SessionNotFound, SessionConflict, StaleSequence, SessionBusy, LeaseLost):

@@ -63,7 +63,7 @@ def test_a_number_of_rounds_is_a_whole_number_from_one(kind: type[MaxRounds | Mi
         kind(rounds)  # type: ignore[arg-type]
 
 
-def test_and_binds_tighter_than_or_and_same_kinds_are_flat() -> None:
+def test_the_operator_and_binds_tighter_than_or_and_equal_operators_are_flattened() -> None:
     joined = MaxRounds(5) | MaxRounds(3) & MinRounds(2) & MinRounds(1) | MaxRounds(4)
     assert joined == AnyOf((MaxRounds(5), AllOf((MaxRounds(3), MinRounds(2), MinRounds(1))), MaxRounds(4)))
     assert (MaxRounds(1) | (MaxRounds(2) | MaxRounds(3))) == ((MaxRounds(1) | MaxRounds(2)) | MaxRounds(3))
@@ -71,7 +71,7 @@ def test_and_binds_tighter_than_or_and_same_kinds_are_flat() -> None:
     assert (MaxRounds(1) & (MaxRounds(2) | MaxRounds(3))).kind == "all"
 
 
-def test_the_first_that_ends_gives_the_reason_and_all_asked_are_recorded() -> None:
+def test_the_first_criterion_that_ends_gives_the_reason_and_all_checked_ones_are_recorded() -> None:
     result = (Never() | MaxRounds(3) | MaxRounds(2) | MaxRounds(1)).check(held(2))
     assert (result.should_exit, result.reason) == (True, "max_rounds")
     assert result.details == "round 2 is the last of at most 2"
@@ -87,7 +87,7 @@ def test_the_first_that_ends_gives_the_reason_and_all_asked_are_recorded() -> No
     assert len(not_ended.figures["checked"]) == 2  # type: ignore[arg-type]
 
 
-def test_all_must_end_and_a_precondition_gives_no_reason() -> None:
+def test_an_and_needs_all_criteria_and_a_precondition_gives_no_reason() -> None:
     joined = MinRounds(2) & MaxRounds(1)
     assert not joined.check(held(1)).should_exit
     assert joined.check(held(1)).reason is None
@@ -98,7 +98,7 @@ def test_all_must_end_and_a_precondition_gives_no_reason() -> None:
     assert (MinRounds(1) & MinRounds(2)).check(held(2)).reason == "min_rounds"
 
 
-def test_a_criterion_comes_back_from_json() -> None:
+def test_a_criterion_can_be_read_back_from_json() -> None:
     criterion = MaxRounds(5) | MaxRounds(3) & MinRounds(2)
     spec = criterion.to_spec()
     assert spec == {
@@ -162,7 +162,7 @@ class Longer(Exit):
         assert self.words > 0
 
 
-def test_a_field_of_a_type_that_the_class_cannot_use_is_refused() -> None:
+def test_a_field_with_a_value_that_the_class_cannot_use_is_refused() -> None:
     exits = exit_registry()
     exits.add("longer", Longer.from_spec, source="test")
     assert exit_from_spec({"kind": "longer", "words": 3}, exits) == Longer(3)
@@ -181,7 +181,7 @@ def test_only_criteria_can_be_joined() -> None:
         MaxRounds(1) & Half()  # type: ignore[operator]
 
 
-def test_a_criterion_of_your_own_joins_in_and_is_found_again() -> None:
+def test_a_custom_criterion_can_be_joined_and_read_back() -> None:
     exits = exit_registry()
     exits.add("never", Never.from_spec)
     criterion = Never("x") | MaxRounds(2)
@@ -201,7 +201,7 @@ def test_a_criterion_of_your_own_joins_in_and_is_found_again() -> None:
     assert result.figures["checked"][1]["exit"] == "Foreign"  # type: ignore[index, call-overload, union-attr]
 
 
-def test_a_criterion_must_say_when_it_ends() -> None:
+def test_a_criterion_must_implement_its_check() -> None:
     with pytest.raises(NotImplementedError, match="Exit must override check"):
         Exit().check([])
 
@@ -236,7 +236,7 @@ def test_the_members_of_a_criterion_are_listed_in_order() -> None:
     assert members(Foreign()) == ()
 
 
-def test_what_held_before_an_extension_is_left_out_after_it() -> None:
+def test_criteria_that_held_before_an_extension_are_left_out_after_it() -> None:
     joined = MaxRounds(2) | MaxRounds(4) | MinRounds(1) & Never()
     assert without_met(joined, held(1)) == joined
     assert without_met(joined, held(2)) == AnyOf((MaxRounds(4), MinRounds(1) & Never()))
@@ -249,7 +249,7 @@ def test_what_held_before_an_extension_is_left_out_after_it() -> None:
     assert without_met(foreign, held(2)) is None
 
 
-def test_without_rounds_before_it_nothing_is_left_out_and_nothing_is_asked() -> None:
+def test_an_extension_without_earlier_rounds_leaves_out_and_checks_nothing() -> None:
     class Greedy(Foreign):
         def check(self, rounds: Sequence[ExitRound]) -> ExitResult:
             raise AssertionError("asked")

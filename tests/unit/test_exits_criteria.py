@@ -138,7 +138,7 @@ def test_consensus_is_compared_exactly(level: float, threshold: float | str, end
     assert (result.figures["method"], result.figures["answered"]) == ("basic", 2)
 
 
-def test_consensus_is_in_words() -> None:
+def test_consensus_is_described_in_words() -> None:
     result = ConsensusReached(0.9).check([chosen(1, "xx", level=0.95)])
     assert result.details == "agreement is 0.95 (basic), the threshold 0.90"
     just_below = ConsensusReached(1).check([chosen(1, "xx", level=0.999999)])
@@ -167,7 +167,7 @@ def confident(*pairs: tuple[str, float], level: float | None = None, assigned: b
     return record(1, *answers, level=level, assigned=assigned)
 
 
-def test_all_confident_ends_on_one_view_only() -> None:
+def test_all_confident_ends_only_if_the_agents_agree() -> None:
     same = confident(("Yes", 0.9), ("yes.", 0.85))
     result = AllConfident().check([same])
     assert (result.should_exit, result.reason) == (True, "confidence")
@@ -179,7 +179,7 @@ def test_all_confident_ends_on_one_view_only() -> None:
     assert not AllConfident().check([confident(("Yes", 0.9), ("yes", 0.9), level=1.0, assigned=True)]).should_exit
 
 
-def test_confident_opponents_go_on() -> None:
+def test_confident_opponents_do_not_end_a_debate() -> None:
     apart = AllConfident().check([confident(("Yes", 0.99), ("No", 0.99))])
     assert (apart.should_exit, apart.figures["opposed"]) == (False, True)
     assert apart.details.endswith("but agents oppose each other")
@@ -188,7 +188,7 @@ def test_confident_opponents_go_on() -> None:
     assert not AllConfident(agreement=0.8).check([confident(("Yes", 0.99), ("Surely", 0.99), level=0.7)]).should_exit
 
 
-def test_opposed_are_choices_then_stances() -> None:
+def test_choices_and_then_stances_show_who_is_opposed() -> None:
     sure = 0.99
     choices = record(1, said("a", "same", choice="x", confidence=sure), said("b", "same", choice="y", confidence=sure))
     assert not AllConfident().check([choices]).should_exit
@@ -256,11 +256,11 @@ def test_convergence_needs_two_rounds_to_compare() -> None:
         pytest.param("?", "!", False, id="signs"),
     ],
 )
-def test_a_position_is_held_if_that_is_certain(before: str, after: str, same: bool) -> None:
+def test_a_position_counts_as_kept_if_that_is_certain(before: str, after: str, same: bool) -> None:
     assert kept_position(said("a", before), said("a", after)) == same
 
 
-def test_choices_stances_and_bottom_lines_say_who_held_a_position() -> None:
+def test_choices_stances_and_bottom_lines_show_who_kept_a_position() -> None:
     def line(text: str, position: str = "In the end I would go there") -> AgentResponse:
         return said("a", position).model_copy(update={"bottom_line": text})
 
@@ -274,7 +274,7 @@ def test_choices_stances_and_bottom_lines_say_who_held_a_position() -> None:
     assert not kept_position(line("Lisbon"), line("Porto"))  # in a sentence of the same words
 
 
-def test_another_voice_shows_that_an_agent_held_its_answer_in_other_words() -> None:
+def test_another_agent_can_confirm_that_an_answer_was_kept_in_other_words() -> None:
     first = [record(1, said("a", "Lisbon"), said("b", "Porto"))]
     keys = {turn.agent_id: turn.key for turn in first[0].turns}
 
@@ -297,7 +297,7 @@ def test_a_stored_similarity_of_words_no_longer_counts() -> None:
     assert exit_from_spec({"kind": "convergence", "rounds": 3, "similarity": 0.7}) == Converged(rounds=3)
 
 
-def test_stances_that_agree_are_no_answers_unless_sides_were_assigned() -> None:
+def test_stances_that_agree_are_not_answers_unless_sides_were_assigned() -> None:
     cities = ["Lisbon", "Porto", "Faro"]
     rounds = [
         record(
@@ -316,7 +316,7 @@ def test_stances_that_agree_are_no_answers_unless_sides_were_assigned() -> None:
     assert not AllConfident().check([unmeasured]).should_exit
 
 
-def test_turns_are_read_where_a_round_keeps_them() -> None:
+def test_turns_are_read_if_a_round_has_them() -> None:
     class Bare:
         number = 1
         responses = ()
@@ -332,7 +332,7 @@ def test_turns_are_read_where_a_round_keeps_them() -> None:
     assert len(turns_of(record(1, said("a")))) == 1
 
 
-def test_stability_of_distributions() -> None:
+def test_stable_distributions_end_a_debate() -> None:
     same = [chosen(1, "xxy"), chosen(2, "xyx"), chosen(3, "yxx")]
     assert Stable().check(same[:2]).details == "2 rounds of 3 to compare"
     result = Stable().check(same)
@@ -348,7 +348,7 @@ def test_stability_of_distributions() -> None:
     assert not Stable(patience=2).check([chosen(1, "xxx"), *same[:2]]).should_exit
 
 
-def test_each_measure_of_stability() -> None:
+def test_each_measure_of_stability_can_be_used() -> None:
     rounds = [chosen(1, "xxxx"), chosen(2, "xxxy")]
     for criterion, widest in (
         (Stable(entropy=0.9, patience=1), 0.8112781244591328),
@@ -423,7 +423,7 @@ def measured(number: int, *answers: AgentResponse, **facts: object) -> RoundReco
     return RoundRecord(number=number, turns=turns, consensus=consensus, complete=True)
 
 
-def test_progress_is_told_only_from_single_figures_of_one_method() -> None:
+def test_progress_needs_single_figures_of_one_method() -> None:
     pair = (said("a"), said("b"))
     open_round = measured(3, *pair, agreement_at_most=0.8)
     rounds = [measured(1, *pair), measured(2, *pair), open_round]
@@ -444,14 +444,14 @@ def test_agreement_counts_only_if_more_than_half_of_those_asked_gave_an_answer()
     assert not ConsensusReached(0.9).check([lost]).should_exit
 
 
-def test_who_abstains_now_votes_for_nobody() -> None:
+def test_an_agent_that_abstains_now_votes_for_nobody() -> None:
     earlier = [record(number, *(said(name, "yes") for name in "abc")) for number in (1, 2)]
     last = record(3, said("a", "yes"), said("b", "ABSTAIN"), said("c", "ABSTAIN"))
     found = LeadIsDecisive().check([*earlier, last])
     assert (found.should_exit, found.figures["missing"]) == (False, 2)
 
 
-def test_an_abstention_leads_nothing() -> None:
+def test_an_abstention_is_never_the_leader() -> None:
     rounds = [record(number, said("a", "ABSTAIN"), said("b", "abstain"), said("c", "yes")) for number in (1, 2)]
     found = LeadIsDecisive().check(rounds)
     assert (found.should_exit, found.figures["leader"], found.figures["missing"]) == (False, "yes", 2)
@@ -473,7 +473,7 @@ def test_a_leader_is_unassailable_when_nobody_can_overturn_it() -> None:
     assert LeadIsDecisive(voters=2).check([chosen(1, "xxx")]).figures["missing"] == 0
 
 
-def test_who_answered_only_once_may_still_change() -> None:
+def test_an_agent_that_answered_only_once_may_still_change() -> None:
     rounds = [chosen(1, "ttc"), chosen(2, "ccc"), chosen(3, "ccc")]
     ends = [LeadIsDecisive().check(rounds[:held]).should_exit for held in (1, 2, 3)]
     assert ends == [False, False, True]
@@ -533,7 +533,7 @@ def test_an_unknown_cost_never_ends_a_debate() -> None:
     assert result.figures["spent"] == {"costUsd": None}
 
 
-def test_of_an_unknown_cost_the_known_part_counts() -> None:
+def test_the_known_part_of_an_unknown_cost_counts() -> None:
     priced, unpriced = Usage(calls=1, cost_usd=0.02), Usage(calls=1)
     one = record(1, more=(turn(said("a"), "a", usage=priced), turn(said("b"), "b", usage=unpriced)))
     result = BudgetSpent(max_cost_usd=0.02).check([one])
@@ -563,7 +563,7 @@ def test_a_budget_is_a_positive_amount(amounts: dict[str, object]) -> None:
         (PlanAnswer(goal="stop"), False),
     ],
 )
-def test_a_judge_stops_a_debate_with_one_word(answer: Answer, stops: bool) -> None:
+def test_a_single_judge_can_stop_a_debate(answer: Answer, stops: bool) -> None:
     one = record(1, said("a"), more=(turn(answer, "j", role="judge"),))
     result = StopRequested().check([one])
     assert result.should_exit == stops
@@ -615,7 +615,7 @@ def test_only_the_decision_of_the_moderator_ends_a_debate() -> None:
     assert not ModeratorEnds().check([]).should_exit
 
 
-def test_a_moderator_is_needed_where_any_part_asks_for_one() -> None:
+def test_a_moderator_is_needed_if_any_part_asks_for_one() -> None:
     for criterion, needs in (
         (ModeratorEnds(), True),
         (MaxRounds(3) | ModeratorEnds() & MinRounds(2), True),
@@ -661,7 +661,7 @@ def test_a_criterion_of_a_plugin_may_need_a_moderator_too() -> None:
         MaxRounds(3) | ConsensusReached(0.9) & MinRounds(2) | Converged(rounds=2),
     ],
 )
-def test_every_criterion_comes_back_from_json(criterion: Exit) -> None:
+def test_every_criterion_can_be_read_back_from_json(criterion: Exit) -> None:
     assert exit_from_spec(criterion.to_spec()) == criterion
 
 
@@ -707,7 +707,7 @@ def test_only_the_variables_of_exits_are_looked_at() -> None:
     assert read_exit_settings({"LOG_LEVEL": "loud", "ROUNDTABLE_MAX_ROUNDS": "x"}) == ExitSettings()
 
 
-def test_the_part_of_the_settings_about_exits() -> None:
+def test_the_settings_of_exits_are_read() -> None:
     environment = {"ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD": "0.7", "ROUNDTABLE_EXIT_ENABLED": "off"}
     settings = Settings.from_env(environment)
     assert ExitSettings.from_settings(settings) == read_exit_settings(environment)
@@ -716,7 +716,7 @@ def test_the_part_of_the_settings_about_exits() -> None:
     assert settings.get("ROUNDTABLE_EXIT_CONFIDENCE_THRESHOLD") == "0.7"
 
 
-def test_what_may_end_a_debate_early() -> None:
+def test_criteria_other_than_the_number_of_rounds_end_a_debate_early() -> None:
     assert early_exit(ExitCriteria(max_rounds=2)) is None
     assert early_exit(ExitCriteria(max_rounds=2, confidence_threshold=0.5)) == AllConfident(0.5)
     assert early_exit(create_default_exit_criteria(2)) == AnyOf(
@@ -724,7 +724,7 @@ def test_what_may_end_a_debate_early() -> None:
     )
 
 
-def test_the_default_criteria() -> None:
+def test_the_default_criteria_are_the_documented_ones() -> None:
     criteria = create_default_exit_criteria(4)
     assert criteria == ExitCriteria(
         max_rounds=4, consensus_threshold=0.9, convergence_rounds=2, confidence_threshold=0.85

@@ -38,13 +38,13 @@ def test_a_criterion_that_works_decides() -> None:
     ("criterion", "cause"),
     [(Broken(), "broken: KeyError: 'level'"), (Broken(True), "broken: it returned True instead of an ExitResult")],
 )
-def test_a_criterion_that_breaks_does_not_hold(criterion: Broken, cause: str) -> None:
+def test_a_criterion_that_fails_does_not_hold(criterion: Broken, cause: str) -> None:
     result = guarded(criterion).check(ROUNDS)
     assert (result.should_exit, result.details) == (False, "it failed and was ignored")
     assert failed_criteria(result.figures) == (cause,)
 
 
-def test_each_part_is_guarded_by_itself() -> None:
+def test_each_part_is_guarded_separately() -> None:
     either = guarded(Broken() | MaxRounds(1)).check(ROUNDS)
     assert either.should_exit
     both = guarded(Broken() & MaxRounds(1)).check(ROUNDS)
@@ -52,5 +52,5 @@ def test_each_part_is_guarded_by_itself() -> None:
     assert failed_criteria(both.figures) == ("broken: KeyError: 'level'",)
 
 
-def test_figures_without_a_fault_name_none() -> None:
+def test_figures_without_a_fault_do_not_mention_one() -> None:
     assert failed_criteria({}) == failed_criteria({"checked": "no list"}) == failed_criteria({"checked": [1]}) == ()

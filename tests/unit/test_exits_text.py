@@ -37,7 +37,7 @@ from roundtable.exits import (
         ("stable", Stable()),
     ],
 )
-def test_text_says_what_python_says(text: str, criterion: Exit) -> None:
+def test_a_criterion_as_text_equals_the_criterion_in_python(text: str, criterion: Exit) -> None:
     assert exit_from_text(text).to_spec() == criterion.to_spec()
 
 
@@ -73,7 +73,7 @@ def test_text_says_what_python_says(text: str, criterion: Exit) -> None:
         ("consensus" + " " * 2_000, "more than 2000"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_an_unreadable_text_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(ConfigurationError, match=r".") as refused:
         exit_from_text(text)
     assert reason in refused.value.message
@@ -107,7 +107,7 @@ class Noted(Exit):
         ("noted", Noted()),
     ],
 )
-def test_fields_take_flags_texts_and_nothing(text: str, criterion: Noted) -> None:
+def test_fields_can_be_flags_texts_and_none(text: str, criterion: Noted) -> None:
     exits = exit_registry()
     exits.add("noted", Noted.from_spec, source="test")
     assert exit_from_text(text, exits) == criterion

@@ -31,7 +31,7 @@ def account(budget: Budget | None = None) -> JobAccount:
     return JobAccount(MemoryStorage().kv, "account", budget, "default")
 
 
-async def test_what_ended_debates_spent_is_added_up() -> None:
+async def test_the_spending_of_ended_debates_is_added_up() -> None:
     job = account()
     for session, spent in (("a", used(3, 0.25)), ("b", used(4, 0.5))):
         await job.reserve(session, None, NOTHING)
@@ -47,7 +47,7 @@ async def test_a_debate_is_settled_once() -> None:
     assert (await job.spent()).calls == 3
 
 
-async def test_a_debate_that_goes_on_books_only_what_is_new() -> None:
+async def test_a_continued_debate_is_charged_only_for_new_calls() -> None:
     job = account()
     await job.reserve("a", None, NOTHING)
     await job.settle("a", used(3, 0.25))
@@ -56,7 +56,7 @@ async def test_a_debate_that_goes_on_books_only_what_is_new() -> None:
     assert await job.spent() == used(5, 1.0)
 
 
-async def test_what_a_dead_worker_spent_is_booked_by_the_next() -> None:
+async def test_the_spending_of_a_dead_worker_is_charged_by_the_next_one() -> None:
     job = account()
     await job.reserve("a", None, NOTHING)
     assert await job.count_deaths("a") == 1
@@ -93,13 +93,13 @@ async def test_a_budget_covers_the_worst_case_or_refuses(budget: Budget, fits: E
     await job.settle("a", used(1))
 
 
-async def test_cents_that_do_not_add_up_as_floats_fit() -> None:
+async def test_amounts_that_do_not_add_up_as_floats_fit_exactly() -> None:
     job = account(Budget(max_cost_usd=0.3))
     for number in range(3):
         await job.reserve(str(number), worst(1, 0.1), NOTHING)
 
 
-async def test_a_debate_waits_while_others_may_return_what_they_do_not_need() -> None:
+async def test_a_debate_waits_while_others_may_return_unused_budget() -> None:
     job, order = account(Budget(max_calls=10)), list[str]()
 
     async def second() -> None:

@@ -42,7 +42,7 @@ def moved() -> DebateResult:
 
 
 @pytest.mark.parametrize("kind", get_args(FrameKind))
-def test_a_frame_has_its_columns_and_types_also_without_a_row(kind: FrameKind) -> None:
+def test_a_frame_without_rows_has_its_columns_and_types(kind: FrameKind) -> None:
     frame = frame_of_rows(kind, ())
     assert [*frame.columns] == [*FRAME_COLUMNS[kind]]
     names = {"text": "string", "whole": "Int64", "number": "float64", "flag": "boolean", "time": "datetime64"}
@@ -52,7 +52,7 @@ def test_a_frame_has_its_columns_and_types_also_without_a_row(kind: FrameKind) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_cell_of_a_frame_is_that_of_its_row(moved: DebateResult, kind: FrameKind) -> None:
+def test_every_cell_of_a_frame_equals_that_of_its_record(moved: DebateResult, kind: FrameKind) -> None:
     rows = moved.frames(kind, "records")
     frame = moved.frames(kind)
     assert len(frame) == len(rows) > 0
@@ -85,7 +85,7 @@ def test_votes_are_those_of_the_decision(moved: DebateResult) -> None:
     assert [row["vote"] for row in last] == [*moved.ballots()]
 
 
-def test_pairs_are_known_as_far_as_somebody_compared_them(moved: DebateResult) -> None:
+def test_pairs_are_known_only_if_they_were_compared(moved: DebateResult) -> None:
     rows = {(row["round"], row["agentId"], row["otherId"]): row["relation"] for row in moved.frames("pairs", "records")}
     assert (rows[1, "ada", "bo"], rows[2, "ada", "bo"], rows[2, "ada", "dee"]) == ("unknown", "same", "different")
 
@@ -99,7 +99,7 @@ def test_many_debates_are_one_frame_with_the_failed_ones(moved: DebateResult) ->
     assert results.frames()["topic"][1] == "Why?"
 
 
-def test_text_is_csv_or_latex(moved: DebateResult) -> None:
+def test_the_text_of_a_frame_is_csv_or_latex(moved: DebateResult) -> None:
     rows = [*csv.DictReader(io.StringIO(moved.frames("votes", "csv")))]
     assert [row["vote"] for row in rows] == [row["vote"] or "" for row in moved.frames("votes", "records")]
     table = moved.frames("pairs", "latex")
@@ -120,7 +120,7 @@ def test_long_texts_of_a_latex_table_break_within_half_a_line() -> None:
     assert latex_table(("a", "b", "c", "d"), rows).startswith(r"\begin{tabular}{p{0.25\linewidth}p{0.25\linewidth}lr}")
 
 
-def test_latex_has_no_commands_of_others() -> None:
+def test_special_characters_are_escaped_in_latex() -> None:
     rows = [{"a": r"\input{x} & 50% of $5_a^b ~ #1", "b": None}, {"a": "[x]", "b": 0.123456}, {"a": True, "b": 1}]
     assert latex_table(("a", "b"), rows).splitlines()[4:-2] == [
         r"\textbackslash{}input\{x\} \& 50\% of \$5\_a\textasciicircum{}b \textasciitilde{} \#1 &  \\",

@@ -88,7 +88,7 @@ async def both(model):
     return plain.value, streamed.value
 
 
-async def test_a_guarded_model_says_and_does_what_the_model_does():
+async def test_a_guarded_model_behaves_like_the_model():
     inner = ScriptedModel(["one", "both"], chunks=2)
     model = Gateway().guard(inner)
     assert (model.provider, model.model, model.profile) == ("scripted", "scripted", inner.profile)
@@ -131,7 +131,7 @@ def test_guarding_twice_is_guarding_once():
     assert "GuardedModel(" in repr(model)
 
 
-async def test_errors_of_ours_pass_unchanged():
+async def test_errors_of_the_library_pass_unchanged():
     error = APIRateLimitError("slow down", retryable=False)
     plain, streamed = await both(Gateway().guard(raising(error)))
     assert plain is error
@@ -167,7 +167,7 @@ async def test_groups_of_exceptions_never_get_out():
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
-async def test_what_ends_the_program_passes_untouched(kind):
+async def test_exceptions_that_end_the_program_pass_unchanged(kind):
     stop = kind()
     with pytest.raises(kind) as caught:
         await Gateway(timeout_s=5).guard(raising(stop)).complete(ASK)
@@ -175,7 +175,7 @@ async def test_what_ends_the_program_passes_untouched(kind):
 
 
 @pytest.mark.parametrize("value", [None, "text", ChatDelta(text="x")])
-async def test_a_model_that_gives_something_else_is_named_as_faulty(value):
+async def test_a_model_that_returns_a_wrong_type_is_named_as_faulty(value):
     error, streamed = await both(Gateway().guard(giving(value)))
     assert "instead of a ChatResponse" in str(error)
     assert "instead of a ChatResponse" in str(streamed)
@@ -229,18 +229,18 @@ async def test_a_slow_stream_ends_at_the_deadline_of_the_whole():
     assert anyio.current_time() - start < 0.1 + 2
 
 
-async def test_time_outs_inside_a_model_are_the_models_own():
+async def test_timeouts_inside_a_model_are_errors_of_the_model():
     error, _ = await both(Gateway(timeout_s=60).guard(raising(TimeoutError("inner"))))
     assert type(error) is AgentError
 
 
-async def test_cancelling_from_outside_is_no_time_out():
+async def test_cancelling_from_outside_is_not_a_timeout():
     with anyio.move_on_after(0.02) as scope:
         await Gateway(timeout_s=60).guard(ScriptedModel([Delay(60, "x")])).complete(ASK)
     assert scope.cancelled_caught
 
 
-async def test_no_more_calls_than_allowed_are_under_way_at_once():
+async def test_no_more_calls_than_allowed_run_at_once():
     async def act():
         await anyio.sleep(0.01)
         return ChatResponse(text="x")
@@ -257,7 +257,7 @@ async def test_no_more_calls_than_allowed_are_under_way_at_once():
     assert (one.most, other.most) == (3, 3)
 
 
-async def test_a_limit_of_a_provider_holds_over_its_models_and_can_change():
+async def test_a_limit_of_a_provider_covers_all_its_models_and_can_change():
     now = most = 0
 
     async def act():
@@ -422,7 +422,7 @@ async def test_models_of_one_endpoint_share_the_limit():
 
 
 @pytest.mark.slow
-async def test_waiting_for_a_place_does_not_count_as_time_of_the_call():
+async def test_waiting_for_a_slot_does_not_count_as_time_of_the_call():
     gateway, inner = Gateway(concurrency=1, timeout_s=2), ScriptedModel([Delay(2.3, "x"), "y"])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(gateway.guard(inner, timeout_s=60).complete, ASK)
@@ -430,7 +430,7 @@ async def test_waiting_for_a_place_does_not_count_as_time_of_the_call():
         assert (await gateway.guard(inner).complete(ASK)).text == "y"
 
 
-async def test_a_place_is_given_up_when_a_stream_is_closed_or_a_call_cancelled():
+async def test_a_slot_is_freed_when_a_stream_is_closed_or_a_call_cancelled():
     inner = ScriptedModel({"a": Delay(60, "x"), "*": "x" * 50}, chunks=50)
     model = Gateway(concurrency=1).guard(inner)
     for _ in range(3):
@@ -443,7 +443,7 @@ async def test_a_place_is_given_up_when_a_stream_is_closed_or_a_call_cancelled()
         assert (await model.complete(ASK)).text == "x" * 50
 
 
-async def test_closing_a_stream_closes_the_models_own():
+async def test_closing_a_stream_closes_the_stream_of_the_model():
     async def act():
         return ChatResponse(text="x")
 
@@ -457,7 +457,7 @@ async def test_closing_a_stream_closes_the_models_own():
     assert inner.closed == 1
 
 
-async def test_an_iterator_without_a_close_will_do():
+async def test_an_iterator_without_close_can_be_a_stream():
     class Bare(Plain):
         def stream(self, request):
             return Once([ChatDelta(text="a"), ChatResponse(text="a")])
@@ -482,7 +482,7 @@ def test_one_gateway_serves_several_event_loops():
         assert anyio.run(model.complete, ASK, backend=backend).text == "x"
 
 
-async def test_usage_is_made_sane():
+async def test_invalid_usage_is_corrected():
     odd = Usage.model_construct(
         input_tokens=-5, output_tokens=3, cache_read_tokens=-1, cache_write_tokens=0, reasoning_tokens=-9, calls=0,
         cost_usd=float("nan"),
@@ -518,7 +518,7 @@ class Addressed(ScriptedModel):
         self.prepared += 1
 
 
-async def test_what_a_model_has_besides_is_seen_through_any_number_of_guards() -> None:
+async def test_extra_attributes_of_a_model_are_visible_through_any_number_of_guards() -> None:
     inner = Addressed(["Yes."])
     once = Gateway().guard(inner)
     twice = Gateway().guard(once)

@@ -104,7 +104,7 @@ async def test_calls_that_show_nothing_about_the_provider_do_not_count(clock, st
     assert (model.endpoint_state.breaker.calls, model.endpoint_state.breaker.failures) == (1, 0)
 
 
-async def test_five_failures_can_be_asked_for(clock):
+async def test_a_breaker_can_be_set_to_open_after_five_failures(clock):
     """As the first implementation had it, but in calls instead of tries."""
     gateway, inner = Gateway(clock=clock), ScriptedModel([GONE] * 25 + ["back", "on"])
     model = gateway.guard(inner, breaker=Breaker(failures=5, window_s=60), retry=RetryPolicy(max_attempts=1))
@@ -134,7 +134,7 @@ async def test_without_a_breaker_every_call_is_made(clock):
     assert repr(model.endpoint_state.breaker) == "CircuitBreaker('scripted:scripted', state='closed', failures=40)"
 
 
-async def test_while_one_call_tries_the_others_are_refused(clock):
+async def test_other_calls_are_refused_while_one_call_probes_the_provider(clock):
     gateway = Gateway(clock=clock, retry=NO_RETRIES)
     gateway.guard(ScriptedModel([])).endpoint_state.breaker.trip("its host is unknown")
     clock.move(60)
@@ -154,7 +154,7 @@ async def test_while_one_call_tries_the_others_are_refused(clock):
 
 
 @pytest.mark.parametrize("end", [AgentError("refused"), APIAuthError(), None], ids=["refusal", "key", "cancelled"])
-async def test_a_probe_that_shows_nothing_leaves_the_next_call_to_try(clock, end):
+async def test_an_inconclusive_probe_lets_the_next_call_try(clock, end):
     gateway = Gateway(clock=clock, retry=NO_RETRIES)
     state = gateway.guard(ScriptedModel([])).endpoint_state
     state.breaker.trip("its host is unknown")
@@ -181,7 +181,7 @@ class Keyed(ScriptedModel):
 
 
 @pytest.mark.parametrize("status", [401, 402])
-async def test_a_refused_key_stops_calls_with_this_key_alone(clock, status):
+async def test_a_refused_key_stops_only_calls_with_this_key(clock, status):
     refused = APIAuthError("acme: Ann's question", details={"status": status}, hint="Check the key.")
     gateway = Gateway(clock=clock)
     inner = Keyed([refused, "yes"])
@@ -214,7 +214,7 @@ async def test_a_refusal_that_may_concern_one_request_stops_the_key_when_it_is_r
 
 
 @pytest.mark.parametrize("kind", [APINetworkError, APITimeoutError, APIRateLimitError, APIAuthError, AgentError])
-def test_an_open_breaker_quotes_no_message_that_may_hold_words_of_another_caller(clock, kind):
+def test_an_open_breaker_quotes_no_message_that_may_contain_text_of_another_caller(clock, kind):
     breaker = CircuitBreaker("acme", clock=clock)
     for _ in range(5):
         breaker.record_failure(kind("Claude agent error: Ann's secret plan"))
@@ -233,7 +233,7 @@ async def test_a_key_that_is_still_refused_waits_for_as_long_again(clock):
     assert len(inner.requests) == 3
 
 
-async def test_a_call_that_succeeds_with_a_refused_key_shows_that_it_works(clock):
+async def test_a_successful_call_with_a_refused_key_makes_the_key_valid_again(clock):
     """A provider may refuse one of several calls by mistake."""
     gateway = Gateway(clock=clock)
     began, refused = anyio.Event(), anyio.Event()
@@ -436,7 +436,7 @@ def test_a_breaker_that_another_thread_closed_lets_a_call_in():
     assert CircuitBreaker()._enter_as_probe() is False
 
 
-def test_what_ends_after_the_breaker_opened_says_nothing_new(clock):
+def test_calls_that_end_after_the_breaker_opened_change_nothing(clock):
     breaker = CircuitBreaker(clock=clock)
     for _ in range(5):
         breaker.record_failure()
@@ -474,7 +474,7 @@ def test_an_open_breaker_names_the_last_failure_and_its_remedy(clock):
         pytest.param(AgentError("Ann's question", retryable=True), "an answer that cannot be used", id="answer"),
     ],
 )
-def test_an_open_breaker_shows_no_words_of_others_which_may_quote_a_prompt_of_another_tenant(clock, error, shown):
+def test_an_open_breaker_shows_no_text_that_may_come_from_another_tenant(clock, error, shown):
     breaker = CircuitBreaker("acme", clock=clock)
     for _ in range(5):
         breaker.record_failure(error)

@@ -48,7 +48,7 @@ async def collect(model, request=ASK):
     return [piece async for piece in model.stream(request)]
 
 
-def test_a_refusal_says_what_was_spent_of_what_and_what_comes():
+def test_a_refusal_states_the_budget_the_spending_and_the_next_call():
     account = Account(Budget(max_tokens=100))
     account.reserve(Amount(tokens=60)).settle()
     with pytest.raises(BudgetExceeded, match="the table has spent 60 of 100 tokens; the next call may take 50"):
@@ -70,7 +70,7 @@ def test_a_refusal_says_what_was_spent_of_what_and_what_comes():
         assert account.shortage(may_use_reserve=True) == account.check() == words
 
 
-def test_after_a_refusal_nothing_is_let_through_until_the_debate_goes_on():
+def test_after_a_refusal_no_call_is_allowed_until_the_debate_continues():
     ledger = Ledger()
     account = ledger.open(DebateKey("s"), Budget(max_tokens=10))
     with pytest.raises(BudgetExceeded):
@@ -80,7 +80,7 @@ def test_after_a_refusal_nothing_is_let_through_until_the_debate_goes_on():
     assert ledger.open(DebateKey("s"), Budget(max_tokens=20)).reserve(Amount(tokens=11)) is not None
 
 
-def test_a_price_nobody_knows_fits_no_budget_of_dollars():
+def test_an_unknown_price_fits_no_budget_in_dollars():
     with pytest.raises(BudgetExceeded, match="price of the call is unknown"):
         Account(Budget(max_cost_usd=1)).reserve(Amount(None, 1, 1))
     ticket = Account(Budget(max_tokens=1)).reserve(Amount(None, 1, 1))
@@ -94,7 +94,7 @@ def test_a_call_that_takes_more_than_its_worst_case_is_charged_in_full():
     assert account.check() is not None
 
 
-def test_what_is_kept_is_for_the_synthesis_alone():
+def test_the_reserve_is_only_for_the_synthesis():
     account = Account(Budget(max_tokens=100, synthesis_share=0.4))
     with pytest.raises(BudgetExceeded, match="some is kept for the synthesis"):
         account.reserve(Amount(tokens=61))
@@ -108,7 +108,7 @@ def test_what_is_kept_is_for_the_synthesis_alone():
         dollars.reserve(Amount(calls=1))
 
 
-async def test_a_synthesis_may_use_what_is_kept_for_it():
+async def test_a_synthesis_can_use_its_reserve():
     model = metered(ANSWER, budget=Budget(max_tokens=150, synthesis_share=0.5))
     with pytest.raises(BudgetExceeded) as refused:
         await model.complete(ASK)
@@ -117,7 +117,7 @@ async def test_a_synthesis_may_use_what_is_kept_for_it():
     assert await model.complete(ASK.model_copy(update={"metadata": {"purpose": SYNTHESIS}}))
 
 
-def test_debates_without_limits_leave_nothing_behind():
+def test_debates_without_limits_leave_no_accounts():
     ledger = Ledger()
     ledger.open(DebateKey("s"), None)
     ledger.close(DebateKey("s"))
@@ -130,7 +130,7 @@ def test_debates_without_limits_leave_nothing_behind():
     assert limited.open(DebateKey("s"), None) is account
 
 
-async def test_debates_of_one_id_have_accounts_of_their_own():
+async def test_debates_with_the_same_id_have_separate_accounts():
     ledger = Ledger(Budget(max_calls=9))
     keys = [DebateKey("s", "ann"), DebateKey("s", "bo"), DebateKey("s", "bo", datetime.now(UTC))]
     accounts = [ledger.open(key, None) for key in keys]
@@ -199,7 +199,7 @@ def test_seconds_count_while_a_debate_runs():
     ids=repr,
 )
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_what_a_call_is_charged(reply, tokens, streamed):
+async def test_a_call_is_charged_as_documented(reply, tokens, streamed):
     model = metered(reply)
     with suppress(APIAuthError, APINetworkError, APITimeoutError, KeyError):
         await (collect(model) if streamed else model.complete(ASK))
@@ -207,7 +207,7 @@ async def test_what_a_call_is_charged(reply, tokens, streamed):
     assert (table.spent.tokens, table.spent.calls, table.held) == (tokens, 1, Amount())
 
 
-async def test_an_error_that_states_its_usage_is_charged_that():
+async def test_an_error_is_charged_its_stated_usage():
     error = APITimeoutError()
     error.usage = Usage(input_tokens=7, calls=2)
     model = metered(error)
@@ -265,7 +265,7 @@ async def test_an_answer_without_a_price_is_charged_its_worst_case_in_dollars():
     assert model.ledger.table.spent.cost_usd == Decimal("0.1")
 
 
-def test_a_prompt_is_estimated_with_all_that_is_sent():
+def test_the_estimate_of_a_prompt_includes_everything_that_is_sent():
     plain = ChatRequest(model="", messages=(Message(role="user", content="x" * 350),))
     assert prompt_tokens(plain) >= 100
     tools = plain.model_copy(update={"tools": (AgentTool(name="search", description="y" * 350),)})
@@ -276,7 +276,7 @@ def test_a_prompt_is_estimated_with_all_that_is_sent():
         assert prompt_tokens(longer) >= prompt_tokens(plain) + 100
 
 
-async def test_an_answer_whose_provider_reports_nothing_costs_nobody_knows_what():
+async def test_the_cost_of_an_answer_without_usage_is_unknown():
     silent = ChatResponse(text="Yes.", usage=Usage(calls=1))
     model = metered(silent, silent)
     assert (await model.complete(ASK)).usage.cost_usd is None

@@ -55,7 +55,7 @@ async def collect(model, request=ASK):
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_the_next_model_answers_where_another_may_help(error, streamed):
+async def test_the_next_model_answers_if_another_model_may_help(error, streamed):
     first, second = saying(error, model="one"), saying("Yes.", provider="spare", model="two")
     model = FallbackModel(first, second)
     answer = (await collect(model))[-1] if streamed else await model.complete(ASK)
@@ -68,7 +68,7 @@ async def test_the_next_model_answers_where_another_may_help(error, streamed):
 @pytest.mark.parametrize(
     "error", [BudgetExceeded(), ConfigurationError("no"), StorageError(), KeyError("bug")], ids=repr
 )
-async def test_what_no_other_model_helps_against_is_raised_at_once(error, streamed):
+async def test_an_error_that_no_other_model_can_avoid_is_raised_at_once(error, streamed):
     second = saying("Yes.")
     model = FallbackModel(saying(error), second)
     with pytest.raises(type(error)):
@@ -76,7 +76,7 @@ async def test_what_no_other_model_helps_against_is_raised_at_once(error, stream
     assert second.calls == 0
 
 
-async def test_an_answer_is_an_answer_even_when_it_is_a_refusal():
+async def test_a_refusal_counts_as_an_answer():
     refusal = ChatResponse(text="I will not.", finish_reason="refusal")
     second = saying("Yes.")
     answer = await FallbackModel(saying(refusal), second).complete(ASK)
@@ -115,7 +115,7 @@ class Breaks:
             raise self.error
 
 
-async def test_a_stream_is_never_moved_once_a_piece_was_shown():
+async def test_a_stream_never_changes_its_model_after_a_shown_piece():
     broken, second = Breaks("Ye", error=APINetworkError("gone")), saying("No.")
     seen = []
 
@@ -131,7 +131,7 @@ async def test_a_stream_is_never_moved_once_a_piece_was_shown():
 @pytest.mark.parametrize(
     ("shown", "error"), [([""], None), ([""], APITimeoutError()), ([], None)], ids=["end", "error", "none"]
 )
-async def test_a_stream_that_showed_nothing_is_moved(shown, error):
+async def test_a_stream_that_showed_nothing_moves_to_the_next_model(shown, error):
     broken = Breaks(*shown, error=error)
     pieces = await collect(FallbackModel(broken, saying("Yes.", chunks=2)))
     assert [piece.text for piece in pieces if piece.text] == ["Ye", "s.", "Yes."]
@@ -151,7 +151,7 @@ async def test_an_end_without_response_is_an_error():
         await collect(FallbackModel(Breaks("a")))
 
 
-async def test_when_nobody_answers_every_cause_is_told():
+async def test_if_no_model_answers_every_cause_is_named():
     slow = APIRateLimitError("slow down", retry_after_s=7)
     slow.usage = Usage(calls=1, input_tokens=3)
     model = FallbackModel(saying(slow, model="one"), saying(APIAuthError("bad key"), model="two"))
@@ -166,7 +166,7 @@ async def test_when_nobody_answers_every_cause_is_told():
     assert failed.value is alone
 
 
-async def test_what_failed_tries_consumed_is_added():
+async def test_the_usage_of_failed_tries_is_added():
     lost = APITimeoutError()
     lost.usage = Usage(calls=1, input_tokens=5)
     answer = await FallbackModel(saying(lost), saying(ChatResponse(text="Yes.", usage=Usage(calls=1)))).complete(ASK)
@@ -177,7 +177,7 @@ async def test_what_failed_tries_consumed_is_added():
     assert failed.value.usage == lost.usage
 
 
-async def test_a_request_is_put_in_the_terms_of_each_model():
+async def test_a_request_is_adapted_to_each_model():
     plain, strict = ModelProfile(), ModelProfile(structured_output=True)
     models = [saying(APINetworkError(), model=name, profile=profile) for name, profile in [("a", strict), ("b", plain)]]
     last = saying("Yes.", model="c", profile=strict)
@@ -188,7 +188,7 @@ async def test_a_request_is_put_in_the_terms_of_each_model():
     assert [one.output_schema is None for one in sent] == [False, True, False]
 
 
-async def test_a_search_that_cannot_keep_to_its_domains_is_switched_off_where_it_is_built_in():
+async def test_a_built_in_search_that_cannot_respect_its_domains_is_switched_off():
     sonar = ModelProfile(search=SearchProfile(built_in=True, takes=("allowed_domains",), most_domains=1))
     first, last = saying(APINetworkError()), saying("Yes.", model="sonar", profile=sonar)
     asked = NativeSearch(allowed_domains=("a.example", "b.example"))
@@ -213,7 +213,7 @@ def test_chains_are_flat_and_never_empty():
         FallbackModel()
 
 
-async def test_a_question_is_asked_before_each_try_guarded_or_not():
+async def test_the_listener_is_asked_before_each_try_with_or_without_a_guard():
     asked = []
 
     async def before():
@@ -228,7 +228,7 @@ async def test_a_question_is_asked_before_each_try_guarded_or_not():
     assert len(asked) == 3
 
 
-async def test_members_are_prepared_and_closed_and_one_that_cannot_be_had_is_passed_over():
+async def test_members_are_prepared_and_closed_and_an_unavailable_one_is_skipped():
     good, bad = Breaks(), Breaks(error=ConfigurationError("no weights"))
     await FallbackModel(bad, good, saying()).prepare()
     assert (good.prepared, bad.prepared) == (1, 1)
@@ -239,7 +239,7 @@ async def test_members_are_prepared_and_closed_and_one_that_cannot_be_had_is_pas
     assert good.closed == 1
 
 
-async def test_a_cancellation_ends_the_call_and_asks_nobody_else():
+async def test_a_cancellation_ends_the_call_and_asks_no_other_model():
     slow, second = saying(Delay(30, "x")), saying("Yes.")
     with anyio.move_on_after(0.05) as scope:
         await FallbackModel(slow, second).complete(ASK)
@@ -248,7 +248,7 @@ async def test_a_cancellation_ends_the_call_and_asks_nobody_else():
 
 
 @pytest.mark.parametrize("models", [1, 2])
-async def test_a_stream_moves_on_after_pieces_where_somebody_is_told_that_they_are_void(models):
+async def test_a_stream_changes_its_model_after_pieces_if_the_listener_is_told_that_they_are_void(models):
     told = []
 
     async def before():
@@ -272,7 +272,7 @@ async def test_a_stream_moves_on_after_pieces_where_somebody_is_told_that_they_a
 
 
 @pytest.mark.parametrize("wrong", [("openai:x", "b"), (None,), (saying("Yes."), 5)])
-def test_what_is_no_model_is_refused(wrong):
+def test_a_value_that_is_not_a_model_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="takes models, not") as caught:
         FallbackModel(*wrong)
     assert "table.chat_model" in caught.value.hint
@@ -290,7 +290,7 @@ class Noting(ScriptedModel):
         return await super().complete(request)
 
 
-async def test_a_model_that_calls_no_tools_is_offered_none_and_the_answer_says_so():
+async def test_a_model_without_tool_support_is_offered_no_tools_and_the_answer_says_so():
     spare = Noting("No.")
     tool = AgentTool(name="look", description="Looks.")
     asked = ASK.model_copy(update={"tools": (tool,)})
@@ -300,7 +300,7 @@ async def test_a_model_that_calls_no_tools_is_offered_none_and_the_answer_says_s
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_what_failed_tries_cost_is_kept_where_the_next_one_may_not_start(streamed):
+async def test_the_cost_of_failed_tries_is_kept_if_the_next_one_may_not_start(streamed):
     failure = APINetworkError("gone")
     failure.usage = Usage(calls=1, input_tokens=100)
     tries = []
@@ -316,7 +316,7 @@ async def test_what_failed_tries_cost_is_kept_where_the_next_one_may_not_start(s
     assert caught.value.usage == failure.usage
 
 
-async def test_a_model_that_calls_no_tools_searches_though_it_cannot_do_both():
+async def test_a_model_that_cannot_combine_search_and_tools_searches_if_it_has_no_tools():
     spare = Noting("No.")
     spare.profile = ModelProfile(calls_tools=False, search_alone=True, search=SearchProfile())
     tool = AgentTool(name="look", description="Looks.")
@@ -325,7 +325,7 @@ async def test_a_model_that_calls_no_tools_searches_though_it_cannot_do_both():
     assert (spare.requests[0].tools, spare.requests[0].search) == ((), NativeSearch())
 
 
-async def test_a_halt_before_the_call_is_no_failure_of_the_model():
+async def test_a_halt_before_the_call_is_not_a_failure_of_the_model():
     calls = 0
 
     async def halted():

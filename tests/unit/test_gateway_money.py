@@ -35,7 +35,7 @@ async def ask(model, streamed):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_each_try_is_charged_with_what_it_took(streamed):
+async def test_each_try_is_charged_its_own_usage(streamed):
     model, _, account = guarded(lost(30), APIRateLimitError(), ANSWER, budget=Budget(max_tokens=1000))
     response = await ask(model, streamed)
     assert (account.spent.tokens, account.spent.calls, account.held.tokens) == (40, 3, 0)
@@ -55,7 +55,7 @@ async def test_a_retry_that_the_budget_does_not_cover_is_not_made(streamed):
 
 
 @pytest.mark.slow
-async def test_waiting_for_the_budget_is_no_time_that_the_provider_took():
+async def test_waiting_for_the_budget_does_not_count_as_time_of_the_provider():
     model, _, account = guarded(ANSWER, budget=Budget(max_tokens=150), timeout_s=2)
     ticket = account.reserve(MeteredModel(ScriptedModel([]), PRICES).worst_case(ASK))
     answers = []
@@ -72,7 +72,7 @@ async def test_waiting_for_the_budget_is_no_time_that_the_provider_took():
     assert model.endpoint_state.breaker.failures == 0
 
 
-async def test_a_try_that_is_not_wanted_any_more_gives_its_reservation_back():
+async def test_a_try_that_is_no_longer_wanted_returns_its_reservation():
     class NotWantedError(Exception):
         pass
 
@@ -85,7 +85,7 @@ async def test_a_try_that_is_not_wanted_any_more_gives_its_reservation_back():
     assert (len(inner.requests), account.spent.calls, account.held.tokens) == (0, 0, 0)
 
 
-async def test_a_try_that_the_breaker_refuses_gives_its_reservation_back():
+async def test_a_try_that_the_breaker_refuses_returns_its_reservation():
     model, inner, account = guarded(ANSWER, budget=Budget(max_tokens=150))
     model.endpoint_state.breaker.trip("its host is unknown")
     with pytest.raises(CircuitOpen):
@@ -94,14 +94,14 @@ async def test_a_try_that_the_breaker_refuses_gives_its_reservation_back():
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_an_answer_whose_usage_nobody_states_has_no_price_and_is_charged_as_reserved(streamed):
+async def test_an_answer_without_usage_has_no_price_and_is_charged_its_reservation(streamed):
     model, _, account = guarded(SILENT, budget=Budget(max_tokens=1000, max_cost_usd=1))
     response = await ask(model, streamed)
     assert response.usage == Usage(calls=1, unreported_calls=1)
     assert (account.spent.tokens, float(account.spent.cost_usd)) == (100, 0.1)
 
 
-async def test_an_answer_that_is_awaited_too_long_is_charged_as_reserved():
+async def test_an_answer_that_takes_too_long_is_charged_its_reservation():
     model, _, account = guarded(Delay(5, ANSWER), budget=Budget(max_tokens=1000), timeout_s=0.05)
     with pytest.raises(Exception, match="no complete answer"):
         await model.complete(ASK)

@@ -30,7 +30,7 @@ def test_a_price_is_read_as_it_is_written():
     assert price.cost(Usage(input_tokens=3_000_000, output_tokens=1, calls=2)) == Decimal("0.3020002")
 
 
-def test_parts_with_a_price_of_their_own_cost_that_and_others_what_the_rest_does():
+def test_parts_with_their_own_price_cost_that_price_and_others_the_general_one():
     usage = Usage(
         input_tokens=1000,
         cache_read_tokens=300,
@@ -44,7 +44,7 @@ def test_parts_with_a_price_of_their_own_cost_that_and_others_what_the_rest_does
     assert ModelPrice(input=1, output=10).cost(usage) == Decimal(2000) / 1_000_000
 
 
-def test_what_a_cache_keeps_for_an_hour_may_have_a_price_of_its_own():
+def test_tokens_cached_for_an_hour_can_have_their_own_price():
     usage = Usage(input_tokens=1000, cache_write_tokens=500, long_cache_write_tokens=200, calls=1)
     price = ModelPrice(input=1, output=10, cache_write="1.25", long_cache_write=2)
     assert price.cost(usage) == (500 + 300 * Decimal("1.25") + 200 * 2) / 1_000_000
@@ -79,7 +79,7 @@ def test_a_cache_of_an_hour_costs_twice_the_input_at_anthropic():
     assert table.saved("anthropic", "claude-opus-4-5", long, Decimal(1)) == Decimal("-0.005")
 
 
-def test_more_cached_than_sent_never_makes_a_price_negative():
+def test_more_cached_than_sent_tokens_never_make_a_price_negative():
     usage = Usage(input_tokens=10, cache_read_tokens=50, calls=1)
     assert ModelPrice(input=1_000_000, output=0, cache_read=0).cost(usage) == 0
 
@@ -111,7 +111,7 @@ def test_a_stated_price_has_the_fields_of_a_price(price):
         bare({"a:b": price})
 
 
-def test_the_model_comes_before_the_provider_and_both_before_the_packaged_table():
+def test_the_price_of_the_model_precedes_that_of_the_provider_and_the_packaged_table():
     table = PriceTable({"openai:gpt-5.2": {"input": 1, "output": 0}, "openai:*": {"input": 2, "output": 0}})
     assert table.cost("openai", "gpt-5.2", ONE) == Decimal("0.001")
     assert table.cost("openai", "gpt-4", ONE) == Decimal("0.002")
@@ -132,11 +132,11 @@ def test_the_model_comes_before_the_provider_and_both_before_the_packaged_table(
         ("compatible", "gpt-5.2", None),
     ],
 )
-def test_packaged_prices(provider, model, cost):
+def test_packaged_prices_are_used(provider, model, cost):
     assert PriceTable().cost(provider, model, ONE) == (None if cost is None else Decimal(cost))
 
 
-def test_a_server_on_this_machine_is_no_vendor():
+def test_a_server_on_this_machine_has_no_prices_of_a_vendor():
     table = PriceTable({"openai:mine": {"input": 1, "output": 0}})
     for endpoint in ("http://127.0.0.1:8080/v1", "http://localhost:1/v1", "http://[::1]:9/v1"):
         assert table.cost("openai", "gpt-5.2", ONE, endpoint=endpoint) is None
@@ -216,7 +216,7 @@ def test_sums_of_costs_are_exact_in_any_order(picos, random):
 
 @example([None, 0, None], 0)
 @given(st.lists(st.none() | st.integers(0, 10**6), max_size=8), st.integers(0, 8))
-def test_a_sum_with_an_unknown_part_is_unknown_and_tells_the_known_part_apart(costs, cut):
+def test_a_sum_with_an_unknown_part_is_unknown_and_states_the_known_part(costs, cut):
     parts = [Usage(calls=1, cost_usd=None if cost is None else cost / 10**6) for cost in costs]
     known = [cost for cost in costs if cost is not None]
     total = sum(parts[:cut], Usage()) + sum(parts[cut:], Usage())
@@ -233,7 +233,7 @@ def test_an_unknown_price_has_no_worst_case():
     assert to_usd(None) is None
 
 
-async def test_a_metered_model_prices_what_has_no_price_and_keeps_what_has():
+async def test_a_metered_model_adds_missing_prices_and_keeps_existing_ones():
     prices = bare({"scripted:scripted": {"input": 0, "output": 10}, "scripted:dated-1": {"input": 0, "output": 20}})
     mine = ChatResponse(text="x", usage=Usage(output_tokens=100, cost_usd=0.5, calls=1))
     plain = ChatResponse(text="x", usage=Usage(output_tokens=100), model="dated-1")
@@ -247,7 +247,7 @@ async def test_a_metered_model_prices_what_has_no_price_and_keeps_what_has():
     assert (await MeteredModel(ScriptedModel([plain]), bare()).complete(ASK)).usage.cost_usd is None
 
 
-async def test_what_a_model_gives_that_is_no_response_reaches_the_gateway():
+async def test_a_result_that_is_not_a_response_reaches_the_gateway():
     from roundtable.errors import AgentError
 
     class Odd(ScriptedModel):
@@ -258,7 +258,7 @@ async def test_what_a_model_gives_that_is_no_response_reaches_the_gateway():
         await Gateway().guard(MeteredModel(Odd([]), bare())).complete(ASK)
 
 
-async def test_the_packaged_table_is_read_before_it_is_needed_and_only_where_it_may_say_something():
+async def test_the_packaged_table_is_read_early_and_only_if_it_may_contain_the_model():
     class Here(ScriptedModel):
         endpoint = "http://127.0.0.1:8080/v1"
 
@@ -277,7 +277,7 @@ async def test_the_packaged_table_is_read_before_it_is_needed_and_only_where_it_
 
 
 @pytest.mark.parametrize("wrong", ["x", 1.5, -1, 0, [], float("nan")])
-def test_prices_that_are_no_mapping_are_refused(wrong):
+def test_prices_that_are_not_a_mapping_are_refused(wrong):
     with pytest.raises(ConfigurationError, match="prices must be a mapping"):
         PriceTable(wrong)
 

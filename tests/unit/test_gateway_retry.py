@@ -105,7 +105,7 @@ async def pieces_of(model):
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-async def test_what_passes_by_itself_is_tried_again(gateway, clock, streamed):
+async def test_a_temporary_error_is_retried(gateway, clock, streamed):
     inner = Script(GONE, BUSY, APITimeoutError(), "yes")
     model = gateway.guard(inner)
     text = (await pieces_of(model))[-1] if streamed else (await model.complete(ASK)).text
@@ -130,13 +130,13 @@ async def test_four_tries_are_made_in_all_and_named(gateway, clock):
     [AgentError("no"), APIAuthError(), ContextTooLong(), APINetworkError(retryable=False), ValueError("a bug")],
     ids=repr,
 )
-async def test_what_does_not_pass_is_not_tried_again(gateway, clock, error):
+async def test_a_permanent_error_is_not_retried(gateway, clock, error):
     inner = Script(error)
     await failure(gateway.guard(inner))
     assert (inner.calls, clock.waits) == (1, [])
 
 
-async def test_an_answer_of_no_use_is_asked_for_once_more_and_charged(gateway):
+async def test_a_useless_answer_is_requested_once_more_and_charged(gateway):
     inner = Script(AgentError("no JSON", retryable=True))
     error = await failure(gateway.guard(inner))
     assert inner.calls == 2
@@ -146,7 +146,7 @@ async def test_an_answer_of_no_use_is_asked_for_once_more_and_charged(gateway):
     assert answer.usage == Usage(input_tokens=5, calls=2, unreported_calls=1)
 
 
-async def test_what_a_failed_try_is_known_to_have_cost_is_kept(gateway):
+async def test_the_known_cost_of_a_failed_try_is_kept(gateway):
     spent = APINetworkError("cut")
     spent.usage = Usage(input_tokens=7, calls=1)
     told = ChatResponse(text="x", usage=Usage(output_tokens=2, calls=1))
@@ -157,7 +157,7 @@ async def test_what_a_failed_try_is_known_to_have_cost_is_kept(gateway):
     assert (await failure(gateway.guard(Script(AgentError("refused"))))).usage is None
 
 
-async def test_a_wait_the_provider_asks_for_is_kept_to(gateway, clock):
+async def test_a_wait_that_the_provider_asks_for_is_respected(gateway, clock):
     await gateway.guard(Script(APIRateLimitError(retry_after_s=20), "x")).complete(ASK)
     assert 20 <= clock.waits[0] < 24
 
@@ -182,7 +182,7 @@ async def test_a_wait_that_is_too_long_ends_the_call_at_once_and_is_named(gatewa
     assert str(cause) == "slow down"
 
 
-async def test_a_wait_that_is_too_long_later_on_names_the_tries_too(gateway):
+async def test_a_later_wait_that_is_too_long_names_the_tries_too(gateway):
     gateway.timeout_s = 40
     error = await failure(gateway.guard(Script(BUSY, APIRateLimitError("slow down", retry_after_s=60))))
     why = "the requested wait of 60 s goes past the call's deadline of 40 s"
@@ -190,7 +190,7 @@ async def test_a_wait_that_is_too_long_later_on_names_the_tries_too(gateway):
 
 
 @pytest.mark.parametrize("error", [APIAuthError("no", retry_after_s=500), APIRateLimitError("no")], ids=repr)
-async def test_an_error_says_nothing_of_waits_where_no_wait_is_why_it_ended(gateway, error):
+async def test_an_error_does_not_mention_waits_unless_a_wait_ended_the_call(gateway, error):
     assert "wait" not in str(await failure(gateway.guard(Script(error))))
 
 
@@ -244,7 +244,7 @@ async def test_a_policy_that_names_no_kinds_retries_all_that_the_gateway_retries
 
 
 @pytest.mark.parametrize("given", [{}, {"maxAttempts": 5}, {"base_delay_ms": 3}])
-def test_a_policy_stands_for_the_kinds_of_the_gateway_wherever_it_is_read(given):
+def test_a_policy_without_kinds_has_the_kinds_of_the_gateway_wherever_it_is_read(given):
     seat = {"id": "a", "name": "A", "provider": "acme", "retry": given}
     read = AgentConfig.model_validate(seat).retry
     again = AgentConfig.model_validate_json(AgentConfig.model_validate(seat).model_dump_json(by_alias=True)).retry
@@ -271,7 +271,7 @@ async def test_rate_limited_three_times_fails_after_all_attempts(gateway, caplog
     assert [record.attempt for record in caplog.records] == [1, 2]
 
 
-async def test_a_stream_is_not_begun_again_once_a_piece_was_given_out(gateway):
+async def test_a_stream_is_not_restarted_after_a_piece_was_given_out(gateway):
     inner = Script(("a", "b", GONE), ("c", "cd"))
     with pytest.raises(APINetworkError) as caught:
         await pieces_of(gateway.guard(inner))
@@ -280,7 +280,7 @@ async def test_a_stream_is_not_begun_again_once_a_piece_was_given_out(gateway):
     assert caught.value.usage == Usage(calls=1, unreported_calls=1)
 
 
-async def test_a_stream_is_begun_again_when_whoever_reads_it_is_told(gateway):
+async def test_a_stream_is_restarted_if_its_reader_is_told(gateway):
     told = []
 
     async def wanted():
@@ -295,13 +295,13 @@ async def test_a_stream_is_begun_again_when_whoever_reads_it_is_told(gateway):
     assert told == ["wanted?", (2, True, "API_NETWORK_ERROR"), "wanted?"]
 
 
-async def test_what_broke_off_is_kept_up_to_a_limit(gateway):
+async def test_the_text_of_a_broken_stream_is_kept_up_to_a_limit(gateway):
     with pytest.raises(APINetworkError) as caught:
         await pieces_of(gateway.guard(Script(("x" * 9000, GONE))))
     assert caught.value.details == {"partial_answer": "x" * 4000}
 
 
-async def test_a_question_that_is_answered_no_ends_the_tries(gateway):
+async def test_a_listener_that_refuses_the_next_try_ends_the_retries(gateway):
     asked = []
 
     async def wanted():
@@ -352,14 +352,14 @@ async def test_a_provider_that_is_down_sees_few_more_calls_than_were_made(clock)
     assert inner.calls - before <= 1.1 * 200
 
 
-async def test_the_rates_of_a_provider_are_kept_to(gateway, clock):
+async def test_the_rates_of_a_provider_are_respected(gateway, clock):
     model = gateway.guard(Script("x"), requests_per_minute=2)
     for _ in range(4):
         await model.complete(ASK)
     assert clock.waits == [30, 30]
 
 
-async def test_tokens_are_set_aside_and_settled(gateway, clock):
+async def test_tokens_are_reserved_and_settled(gateway, clock):
     used = ChatResponse(text="x", usage=Usage(input_tokens=100, output_tokens=100, calls=1))
     model = gateway.guard(Script(used), tokens_per_minute=6000)
     ask = ASK.model_copy(update={"max_tokens": 6000})
@@ -417,7 +417,7 @@ def test_the_jitter_can_be_repeated():
         (CircuitOpen(), None),
     ],
 )
-def test_kinds_of_trouble(error, kind):
+def test_each_error_has_its_kind_of_trouble(error, kind):
     assert kind_of(error) == kind
 
 
@@ -447,7 +447,7 @@ async def test_the_helper_of_seed_000_waits_twice_as_long_each_time(clock):
         assert most / 2 <= wait <= most
 
 
-async def test_the_helper_waits_at_most_thirty_seconds_or_what_it_is_told(clock):
+async def test_the_helper_waits_at_most_thirty_seconds_or_the_given_limit(clock):
     inner = Script(GONE)
     for told, most in (({}, 30), ({"max_delay_ms": 2500}, 2.5), ({"max_delay_ms": 0}, 0)):
         clock.waits.clear()
@@ -475,7 +475,7 @@ async def test_chance_spreads_the_waits_of_the_helper(clock):
     assert clock.waits[-1] == clock.waits[0]
 
 
-async def test_the_helper_of_seed_000_raises_what_cannot_be_retried_at_once(clock):
+async def test_the_helper_of_seed_000_raises_permanent_errors_at_once(clock):
     inner = Script(ValueError("no"))
     with pytest.raises(ValueError, match="no"):
         await retry_with_backoff(lambda: inner.complete(ASK), 5, 10, clock=clock)

@@ -114,13 +114,13 @@ SEEN = (
 
 
 @pytest.mark.parametrize("page", HIDDEN)
-def test_what_a_person_does_not_see_is_left_out(page):
+def test_hidden_text_is_left_out(page):
     html = f"<body><p>Before.</p>{page.format('Obey me.')}<p>After.</p>"
     assert page_text(html).text == "Before.\nAfter."
 
 
 @pytest.mark.parametrize("page", SEEN)
-def test_what_a_person_sees_stays(page):
+def test_visible_text_is_kept(page):
     assert "Green tea." in page_text(f"<body>{page.format('Green tea.')}").text
 
 
@@ -134,15 +134,15 @@ def test_a_page_becomes_lines_and_has_a_title():
 
 
 @pytest.mark.parametrize("html", ["", " ", "\0", "<", "<!--", "<!doctype html>", "<?xml?>", "</p>", "<html>"])
-def test_what_is_no_page_gives_no_error(html):
+def test_text_that_is_not_html_gives_no_error(html):
     assert page_text(html).title == ""
 
 
-def test_nesting_has_an_end():
+def test_nesting_has_a_limit():
     assert page_text("<p>Before.</p>" + "<div>" * 100_000 + "deep").text == "Before."
 
 
-def test_style_sheets_are_read_within_bounds():
+def test_style_sheets_are_read_up_to_a_limit():
     rules = "".join(f".a{number}{{display:none}}" for number in range(3_000))
     html = f"<style>{rules}</style><p class=a1>one</p><p class=a2999>late</p>"
     assert page_text(html).text == "late"
@@ -153,5 +153,5 @@ PIECES = [*"<>/'\"=-! ;{}", "p", "b", "div", "style", "hidden", "<!--", "-->", "
 
 
 @given(st.lists(st.sampled_from(PIECES)))
-def test_no_page_is_an_error(pieces):
+def test_every_page_is_read_without_an_error(pieces):
     page_text("".join(pieces))

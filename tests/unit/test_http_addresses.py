@@ -74,11 +74,11 @@ def test_other_addresses_are_refused_with_a_hint_and_without_secrets(url):
         ("sqlite:///data/debates.db", "sqlite:///data/debates.db"),
     ],
 )
-def test_an_address_is_shown_without_what_may_be_secret(url, shown):
+def test_an_address_is_shown_without_its_secrets(url, shown):
     assert masked_url(url) == shown
 
 
-def test_loopback_is_told_without_asking_a_name_server():
+def test_loopback_is_recognized_without_a_name_server():
     assert [is_loopback(host) for host in ("127.0.0.1", "::1", "192.168.0.1", "nowhere.invalid")] == [
         True,
         True,

@@ -22,13 +22,13 @@ def decode(coding, *chunks, limits=LIMITS):
 
 
 @pytest.mark.parametrize("coding", ["", "identity", " Identity "])
-def test_without_a_coding_the_bytes_are_as_they_came(coding):
+def test_without_an_encoding_the_bytes_are_unchanged(coding):
     assert decode(coding, b"one", b"", b"two") == b"onetwo"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "GZIP", "x-gzip"])
 @pytest.mark.parametrize("size", [1, 7, 100_000])
-def test_gzip_is_undone_however_it_is_cut(coding, size):
+def test_gzip_is_decompressed_however_it_is_split(coding, size):
     packed = gzip.compress(TEXT)
     assert decode(coding, *(packed[at : at + size] for at in range(0, len(packed), size))) == TEXT
 
@@ -37,12 +37,12 @@ def test_several_members_in_one_body_belong_together():
     assert decode("gzip", gzip.compress(b"one") + gzip.compress(b"two"), gzip.compress(b"three")) == b"onetwothree"
 
 
-def test_an_empty_body_needs_no_coding():
+def test_an_empty_body_needs_no_decoding():
     assert decode("gzip") == b""
 
 
 @pytest.mark.parametrize("missing", [1, 8, 20])
-def test_a_body_cut_short_is_an_error_not_a_shorter_answer(missing):
+def test_a_truncated_body_is_an_error_and_not_a_shorter_answer(missing):
     with pytest.raises(APINetworkError, match="cut short") as caught:
         decode("gzip", gzip.compress(TEXT)[:-missing])
     assert caught.value.retryable
@@ -58,13 +58,13 @@ def test_corrupt_bytes_are_an_error(body):
 
 
 @pytest.mark.parametrize("coding", ["br", "deflate", "zstd", "gzip, gzip", "x" * 500])
-def test_a_coding_nobody_asked_for_is_an_error(coding):
+def test_an_encoding_that_was_not_requested_is_an_error(coding):
     with pytest.raises(APINetworkError, match="not requested") as caught:
         BodyDecoder(coding, LIMITS)
     assert len(str(caught.value)) < 200
 
 
-def test_a_bomb_is_refused_after_a_bounded_piece_of_it():
+def test_a_compression_bomb_is_refused_after_a_bounded_part_of_it():
     bomb = gzip.compress(b"\0" * 50_000_000)
     decoder = BodyDecoder("gzip", LIMITS)
     sizes = []
@@ -75,7 +75,7 @@ def test_a_bomb_is_refused_after_a_bounded_piece_of_it():
     assert not caught.value.retryable
 
 
-def test_a_body_that_unfolds_too_well_is_refused_below_the_cap():
+def test_a_body_with_a_suspicious_compression_ratio_is_refused_below_the_limit():
     with pytest.raises(AgentError, match="too large"):
         decode("gzip", gzip.compress(b"\0" * 1_000_000))
     assert decode("gzip", gzip.compress(b"\0" * 99_000)) == b"\0" * 99_000

@@ -58,12 +58,12 @@ def make(kind):
     return kind(f"quotes {SECRET}") if "Protocol" in kind.__name__ or kind is httpx.InvalidURL else kind("why")
 
 
-def test_the_table_is_complete():
+def test_the_table_covers_every_error_of_httpx():
     assert {kind.__name__ for kind in KINDS} == EXPECTED.keys()
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_each_is_mapped_once_and_says_nothing_secret(kind):
+def test_each_error_is_mapped_once_and_shows_no_secret(kind):
     with pytest.raises(RoundtableError) as caught, library_errors("acme", "https://h.example/v1"):
         raise make(kind)
     error = caught.value
@@ -87,7 +87,7 @@ def test_a_closed_client_of_the_callers_is_named_as_the_cause():
     assert "your own client" in error.hint
 
 
-def test_a_certificate_that_does_not_hold_is_not_tried_again():
+def test_an_invalid_certificate_is_not_tried_again():
     fault = httpx.ConnectError("handshake")
     fault.__cause__ = OSError("layer between")
     fault.__cause__.__context__ = ssl.SSLCertVerificationError(1, "self-signed")
@@ -98,7 +98,7 @@ def test_a_certificate_that_does_not_hold_is_not_tried_again():
     assert to_library_error(httpx.ConnectError("refused"), "acme", "").retryable
 
 
-def test_what_is_ours_already_passes_unchanged():
+def test_errors_of_the_library_pass_unchanged():
     error = AgentError("mine")
     with pytest.raises(AgentError) as caught, library_errors("acme", ""):
         raise error

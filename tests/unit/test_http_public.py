@@ -183,7 +183,7 @@ def test_there_are_at_least_sixty_spellings_all_different():
 
 
 @pytest.mark.parametrize("url", REFUSED, ids=range(len(REFUSED)))
-def test_what_is_not_the_public_web_is_refused(url):
+def test_addresses_outside_the_public_web_are_refused(url):
     with pytest.raises(AddressRefused) as caught:
         web_address(url)
     assert not caught.value.retryable
@@ -191,11 +191,11 @@ def test_what_is_not_the_public_web_is_refused(url):
 
 
 @pytest.mark.parametrize(("url", "written"), PUBLIC, ids=range(len(PUBLIC)))
-def test_the_public_web_is_let_through_in_one_spelling(url, written):
+def test_public_addresses_are_allowed_in_one_spelling(url, written):
     assert web_address(url).url == written
 
 
-def test_a_place_that_is_allowed_need_not_be_public_but_stands_for_its_port_alone():
+def test_an_allowed_address_need_not_be_public_and_covers_only_its_port():
     allow = ("127.0.0.1:8080", "[::1]:80", "wiki.internal:443")
     for url in ("http://127.0.0.1:8080/x", "http://[::1]/x", "https://wiki.internal/x"):
         assert web_address(url, allow=allow).is_allowed
@@ -214,7 +214,7 @@ def test_only_listed_ports_are_called():
 
 
 @pytest.mark.parametrize("address", ["", "example.org", "1.2.3", "1.2.3.4/8", "2606:4700::1%eth0"])
-def test_what_is_no_address_is_not_public(address):
+def test_an_invalid_address_is_not_public(address):
     assert not is_public(address)
 
 

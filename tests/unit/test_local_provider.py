@@ -180,13 +180,13 @@ def test_files_of_models_large_enough_get_full_prompts(provider, tmp_path, train
     assert made.confidence_scale == (100 if style == "compact" else 1)
 
 
-def test_an_unknown_profile_and_a_window_of_ones_own(provider, file):
+def test_an_unknown_profile_is_refused_and_a_custom_window_is_used(provider, file):
     with pytest.raises(ConfigurationError, match="'local' has no profile 'vllm'"):
         provider(str(file), ProviderConfig(profile="vllm"), Settings())
     assert LocalProvider(load=Engine, context_tokens=512)(str(file), CONFIG, Settings()).profile.context_tokens == 512
 
 
-async def test_what_is_asked_of_the_runtime(provider, file, engines):
+async def test_requests_to_the_runtime_have_the_requested_options(provider, file, engines):
     schema = OutputSchema(name="position", definition={"type": "object"})
     model = provider(str(file), CONFIG, Settings())
     await model.complete(ASK.model_copy(update={"temperature": 0.3, "seed": 7, "output_schema": schema}))
@@ -215,13 +215,13 @@ async def test_agents_with_the_same_file_share_one_model(provider, file, engines
     await again.aclose()
 
 
-async def test_closing_a_model_that_was_never_used(provider, file, engines):
+async def test_a_model_that_was_never_used_can_be_closed(provider, file, engines):
     await provider(str(file), CONFIG, Settings()).aclose()
     assert engines == []
 
 
 @pytest.mark.slow
-async def test_one_answer_at_a_time_and_the_event_loop_goes_on(provider, file, engines):
+async def test_answers_are_generated_one_at_a_time_without_blocking_the_event_loop(provider, file, engines):
     models = [provider(str(file), CONFIG, Settings()) for _ in range(4)]
     await models[0].prepare()
     engines[0].pause_s = 0.1
@@ -250,7 +250,7 @@ async def test_pieces_come_while_the_model_writes(provider, file, engines):
 
 
 @pytest.mark.parametrize("how", ["a cancelled call", "a cancelled stream", "a closed stream"])
-async def test_what_is_left_returns_at_once_and_stops_at_the_next_token(how, provider, file, engines):
+async def test_a_cancelled_answer_returns_at_once_and_stops_at_the_next_token(how, provider, file, engines):
     model = provider(str(file), CONFIG, Settings())
     await model.prepare()
     engine = engines[0]
@@ -294,7 +294,7 @@ async def answer(model):
 
 
 @pytest.mark.parametrize("call", [answer, read])
-async def test_what_is_left_keeps_its_turn_until_it_has_ended(call, provider, file, engines):
+async def test_a_cancelled_answer_keeps_its_turn_until_it_has_ended(call, provider, file, engines):
     model = provider(str(file), CONFIG, Settings())
     await model.prepare()
     engine = engines[0]
@@ -410,7 +410,7 @@ async def test_a_failure_of_the_runtime_ends_a_stream(provider, file, engines):
 
 @pytest.mark.parametrize("call", [answer, read])
 @pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError()], ids=["ends the program", "is cancelled"])
-async def test_a_runtime_that_would_end_the_program_fails_a_call(call, error, provider, file, engines):
+async def test_a_runtime_error_that_would_end_the_program_fails_a_call(call, error, provider, file, engines):
     model = provider(str(file), CONFIG, Settings())
     await model.prepare()
     engines[0].first = error
@@ -420,14 +420,14 @@ async def test_a_runtime_that_would_end_the_program_fails_a_call(call, error, pr
     assert await call(model) == "Yes."
 
 
-async def test_a_cut_answer_says_so(provider, file, engines):
+async def test_a_truncated_answer_says_so(provider, file, engines):
     model = provider(str(file), CONFIG, Settings())
     await model.prepare()
     engines[0].finish = "length"
     assert (await model.complete(ASK)).finish_reason == "length"
 
 
-async def test_failures_of_the_runtime_are_ours(provider, file, engines):
+async def test_failures_of_the_runtime_are_errors_of_the_library(provider, file, engines):
     model = provider(str(file), CONFIG, Settings())
     await model.prepare()
     engine = engines[0]
@@ -482,13 +482,13 @@ class TestEmbedded:
         assert named._loaded is model._loaded
         assert model._body(ASK)["max_tokens"] == 200
 
-    async def test_another_file_in_its_place_is_refused(self, weights, settings):
+    async def test_another_file_in_place_of_the_model_is_refused(self, weights, settings):
         self.put(settings, b"changed")
         model = LocalProvider(weights=weights, load=Engine)(None, CONFIG, settings)
         with pytest.raises(ConfigurationError, match="not the expected file"):
             await model.prepare()
 
-    async def test_what_is_not_there_is_fetched(self, weights, settings, monkeypatch, tmp_path):
+    async def test_a_missing_model_is_downloaded(self, weights, settings, monkeypatch, tmp_path):
         failing = tmp_path / "python"
         failing.write_text(f"#!{sys.executable}\nprint('ERROR: No matching distribution')\n")
         failing.chmod(0o755)
@@ -497,7 +497,7 @@ class TestEmbedded:
         with pytest.raises(APINetworkError, match=r"no-such-thing==1\.0"):
             await model.prepare()
 
-    async def test_leaving_a_fetch_stops_it(self, weights, settings, monkeypatch, tmp_path):
+    async def test_cancelling_a_download_stops_it(self, weights, settings, monkeypatch, tmp_path):
         slow = tmp_path / "python"
         slow.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
         slow.chmod(0o755)
@@ -510,7 +510,7 @@ class TestEmbedded:
             await model.aclose()
 
 
-def test_without_the_extra_its_name_is_given(monkeypatch, file):
+def test_a_missing_extra_is_named(monkeypatch, file):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     assert not LocalProvider.is_installed()
     with pytest.raises(ConfigurationError, match="xllamacpp") as caught:
@@ -526,5 +526,5 @@ def test_a_runtime_that_goes_missing_later_is_named_as_well(monkeypatch, file):
         LlamaEngine(file, context_tokens=512)
 
 
-def test_the_provider_shows_nothing():
+def test_the_repr_of_the_provider_shows_nothing():
     assert repr(LocalProvider()) == "LocalProvider()"

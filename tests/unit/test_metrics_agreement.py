@@ -60,7 +60,7 @@ from roundtable.scoring import Measure
         (basic_agreement, "aabc", Fraction(1, 2)),
     ],
 )
-def test_agreement_of_positions(
+def test_agreement_of_positions_is_measured_as_documented(
     metric: Callable[[Iterable[str]], Measure | Fraction], positions: str, value: Fraction | float
 ) -> None:
     found = metric(list(positions))
@@ -90,7 +90,7 @@ def test_entropy_is_in_bits_and_free_of_order() -> None:
     assert tally(["a", "A.", None]) == {"a": 2}
 
 
-def test_distributions_apart() -> None:
+def test_the_distance_of_distributions_is_measured_as_documented() -> None:
     assert jensen_shannon("ab", "ab").value == 0
     assert jensen_shannon("aa", "bb").value == 1
     assert jensen_shannon("aaab", "ab").value == pytest.approx(0.04879494069539847)
@@ -111,7 +111,7 @@ KRIPPENDORFF = [
 
 
 @pytest.mark.parametrize(("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_krippendorffs_own_example(level: str, published: float) -> None:
+def test_alpha_of_the_example_of_krippendorff_is_correct(level: str, published: float) -> None:
     alpha = krippendorff_alpha(KRIPPENDORFF, level=level)  # type: ignore[arg-type]
     assert isinstance(alpha.value, Fraction)
     assert float(alpha) == pytest.approx(published, abs=5e-4)
@@ -171,7 +171,7 @@ def test_a_table_whose_columns_have_names_is_refused(frame: Any) -> None:
         assert "frame.T.values.tolist()" in str(refused.value.hint)
 
 
-def test_fleiss_kappa_of_the_usual_example() -> None:
+def test_fleiss_kappa_of_the_standard_example_is_correct() -> None:
     counts = [
         *((0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1)),
         *((7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7)),
@@ -191,7 +191,7 @@ def test_fleiss_kappa_is_undefined_without_pairs_or_variation() -> None:
     assert fleiss_kappa([["a"], ["a"]]).reason == "all ratings are equal, so agreement cannot be told apart from chance"
 
 
-def test_cohen_kappa() -> None:
+def test_cohen_kappa_has_the_expected_values() -> None:
     one = ["yes"] * 25 + ["no"] * 25
     other = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
     assert cohen_kappa(one, other).value == Fraction(2, 5)
@@ -203,7 +203,7 @@ def test_cohen_kappa() -> None:
         cohen_kappa(["a"], ["a", "b"])
 
 
-def test_gwet_ac1() -> None:
+def test_gwet_ac1_has_the_expected_values() -> None:
     ratings = [["a"] * 9 + ["b"], ["a"] * 9 + ["a"]]
     assert gwet_ac1(ratings, ["a", "b"]).value == Fraction(161, 181)
     assert gwet_ac1([["a", "b"], ["a", None]], ["a", "b", "c"]).value == 1
@@ -218,7 +218,7 @@ def test_gwet_ac1() -> None:
         gwet_ac1([["a", "z"], ["a", "z"]], ["a", "b"])
 
 
-def test_kendall_w_with_its_test_statistic() -> None:
+def test_kendall_w_is_given_with_its_test_statistic() -> None:
     judges = [[1, 6, 3, 2, 5, 4], [1, 5, 6, 2, 4, 3], [6, 3, 2, 5, 4, 1]]
     found = kendall_w(judges)
     assert found.value == Fraction(67, 315)
@@ -253,7 +253,7 @@ def test_rankings_by_name_count_what_is_left_out_as_tied_last() -> None:
         ranks([[1], [1, 2]])
 
 
-def test_mean_spearman() -> None:
+def test_the_mean_of_spearman_has_the_expected_values() -> None:
     judges = [[1, 6, 3, 2, 5, 4], [1, 5, 6, 2, 4, 3], [6, 3, 2, 5, 4, 1]]
     w = float(kendall_w(judges))
     assert float(mean_spearman(judges)) == pytest.approx((3 * w - 1) / 2)
@@ -263,7 +263,7 @@ def test_mean_spearman() -> None:
     assert mean_spearman([[1], [2]]).value is None
 
 
-def test_quantiles_of_type_7() -> None:
+def test_quantiles_are_those_of_type_7() -> None:
     assert [quantile([1, 2, 4, 8], q).value for q in (0, "1/3", 0.5, 0.9, 1)] == [1, 2, 3, Fraction(34, 5), 8]
     assert quantile([5], 0.3).value == 5
     assert median([1, None, 3]).value == 2
@@ -289,7 +289,7 @@ def test_the_coefficient_of_variation_uses_the_sample() -> None:
     assert cv_change([1, 2], [1, -1]).reason == "one of the rounds has no CV: the mean is 0"
 
 
-def test_shares_near_the_median_and_unchanged() -> None:
+def test_shares_near_the_median_and_unchanged_are_counted() -> None:
     assert share_near_median([1, 2, 3, 9]).value == Fraction(1, 2)
     assert share_near_median([1, 2, 3, 9], distance=0.5).value == Fraction(1, 2)
     assert share_near_median([1, 2, 4], distance=2).value == 1
@@ -298,7 +298,7 @@ def test_shares_near_the_median_and_unchanged() -> None:
     assert stability({"a": "x"}, {"b": "x"}).reason == "no agent answered in both rounds"
 
 
-def test_tastle_wierman() -> None:
+def test_tastle_wierman_has_the_expected_values() -> None:
     assert tastle_wierman([1, 1, 5, 5], 1, 5).value == 0
     assert tastle_wierman([3], 1, 5).value == 1
     mean = 2.25
@@ -323,7 +323,7 @@ def test_tastle_wierman() -> None:
         pytest.param([0, 1, 0, 1, 0], Fraction(1, 6), id="two apart"),
     ],
 )
-def test_van_der_eijk(counts: list[int], value: Fraction) -> None:
+def test_van_der_eijk_has_the_expected_values(counts: list[int], value: Fraction) -> None:
     assert van_der_eijk_a(counts).value == value
 
 
@@ -339,7 +339,7 @@ NAN = float("nan")
 
 
 @pytest.mark.parametrize("level", ["nominal", "interval"])
-def test_a_rating_that_is_no_number_is_missing(level: Any) -> None:
+def test_a_rating_that_is_not_a_number_is_missing(level: Any) -> None:
     missing = krippendorff_alpha([[1, 1, 2, None], [1, 2, 2, 1]], level=level)
     assert krippendorff_alpha([[1, 1, 2, NAN], [1, 2, 2, 1]], level=level) == missing
     assert cohen_kappa([1, 1, 2, NAN], [1, 2, 2, 1]) == cohen_kappa([1, 1, 2], [1, 2, 2])

@@ -35,7 +35,7 @@ ROUNDS = [
 ]
 
 
-def test_flips_and_who_follows_whom() -> None:
+def test_flips_are_counted_with_who_follows_whom() -> None:
     assert flip_rate(ROUNDS).value == Fraction(3, 7)
     assert flip_rate(ROUNDS).figures == {"of": 7}
     # All seven moves had a differing peer: bo and cy adopted one, di left for something new.
@@ -52,7 +52,7 @@ def test_nobody_moves_without_two_rounds() -> None:
     assert modal_adoption(agreed).reason == "no agent was in a minority against a single most frequent position"
 
 
-def test_minorities_that_adopt_the_mode() -> None:
+def test_minorities_that_adopt_the_most_frequent_answer_are_counted() -> None:
     # First move: x leads, cy adopts it and di does not. Second: x leads, bo keeps y.
     assert modal_adoption(ROUNDS).value == Fraction(1, 3)
     assert modal_adoption([{"a": "x", "b": "y"}, {"a": "y", "b": "y"}]).value is None
@@ -67,7 +67,7 @@ def test_drift_is_a_distance() -> None:
     assert position_drift([{"a": "A"}, {"a": "a"}], normalise="exact").value == 1
 
 
-def test_the_influence_matrix() -> None:
+def test_the_influence_matrix_counts_adopted_answers() -> None:
     matrix = influence_matrix(ROUNDS)
     assert set(matrix) == {"ada", "bo", "cy", "di", "ed"}
     assert "ada" not in matrix["ada"]
@@ -78,7 +78,7 @@ def test_the_influence_matrix() -> None:
     assert matrix["ada"]["ed"].reason == "they never differed"
 
 
-def test_disagreement_that_collapses() -> None:
+def test_a_collapse_of_disagreement_is_measured() -> None:
     split = {"a": "x", "b": "y"}
     agreed, alone = {"a": "x", "b": "X"}, {"a": "x", "b": None}
     debates = [[split, agreed], [split, split], [agreed, agreed], [split, alone], []]
@@ -92,7 +92,7 @@ def test_disagreement_that_collapses() -> None:
         disagreement_collapse([[split]], gold=["x", "y"])
 
 
-def test_right_and_wrong_between_rounds() -> None:
+def test_changes_between_right_and_wrong_answers_are_counted() -> None:
     before = {"a": "4", "b": "5", "c": "5", "d": "4", "e": None, "f": "4"}
     after = {"a": "4.0", "b": "4", "c": "6", "d": "5", "e": "4"}
     found = transitions(before, after, "4", normalise="numeric")
@@ -110,7 +110,7 @@ def test_right_and_wrong_between_rounds() -> None:
     assert Transitions().correction.reason == "nobody was wrong before"
 
 
-def test_the_oracle_gap() -> None:
+def test_the_oracle_gap_is_measured() -> None:
     answers = [["4", "5", "5"], ["7", "7.", "8"], ["1", "2", None], [None]]
     found = oracle_gap(answers, ["4", "7", "2", "3"])
     assert found.value == Fraction(1, 2)
@@ -122,7 +122,7 @@ def test_the_oracle_gap() -> None:
         oracle_gap([["a"]], [])
 
 
-def test_brier() -> None:
+def test_the_brier_score_is_measured() -> None:
     assert brier_score([1, 0, "0.5"], [True, False, 1]).value == Fraction(1, 12)
     assert brier_score([], []).reason == "there are no forecasts"
     with pytest.raises(ConfigurationError, match="each probability needs one outcome: 1 probability, but 2"):
@@ -166,7 +166,7 @@ def test_a_jury_of_thousands_can_be_shown() -> None:
     assert repr(jury_bound(10_001, 0.501)) == "Measure(value=about 0.57927, reason=None)"
 
 
-def test_the_condorcet_jury() -> None:
+def test_the_condorcet_jury_has_the_expected_values() -> None:
     assert jury_bound(1, 0.6).value == Fraction(3, 5)
     assert jury_bound(3, "2/3").value == Fraction(20, 27)
     assert jury_bound(2, 0.5).value == Fraction(1, 4)

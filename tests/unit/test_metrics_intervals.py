@@ -32,7 +32,7 @@ def test_an_interval_is_that_of_statsmodels(right: int, questions: int, level: f
         (6, 5, "6 of 5 is not a share"),
     ],
 )
-def test_what_is_no_share_is_refused(right: Any, questions: int, message: str) -> None:
+def test_an_invalid_share_is_refused(right: Any, questions: int, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         wilson_interval(right, questions)
 

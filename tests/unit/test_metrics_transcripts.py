@@ -46,7 +46,7 @@ def test_every_recorded_debate_is_read() -> None:
     assert sum(rate is not None for rate in rates) > 200
 
 
-def test_the_format_of_du() -> None:
+def test_the_format_of_du_is_read() -> None:
     sums, biography = read_transcript(HERE / "du.json", format="du")
     assert (sums.id, sums.question, sums.gold, sums.agents) == ("1", "What is 2 + 2?", "4", ("agent_1", "agent_2"))
     assert sums.rounds == (
@@ -60,7 +60,7 @@ def test_the_format_of_du() -> None:
     assert biography.positions() == [{"agent_1": "- Born in 1815.", "agent_2": "- Wrote notes."}]
 
 
-def test_the_format_of_dylan() -> None:
+def test_the_format_of_dylan_is_read() -> None:
     first, second = read_transcript(HERE / "dylan.jsonl", format="dylan")
     assert (first.id, first.question, first.agents) == ("1", "", ("agent_1", "agent_2"))
     assert [len(one) for one in first.rounds] == [2, 2]
@@ -77,7 +77,7 @@ def test_an_agent_of_dylan_may_stop_earlier_than_others(tmp_path: Path) -> None:
     assert second.rounds == ((Utterance("agent_1", "A"),), (Utterance("agent_2", "B"),))
 
 
-def test_the_format_of_mad() -> None:
+def test_the_format_of_mad_is_read() -> None:
     (debate,) = read_transcript(HERE / "mad.json", format="mad")
     assert debate.agents == ("Affirmative side", "Negative side")
     assert debate.question == "一石二鸟"
@@ -90,7 +90,7 @@ def test_the_format_of_mad() -> None:
     assert debate.rounds[1][1].text == "Kill two birds with one stone."
 
 
-def test_the_format_of_mallm() -> None:
+def test_the_format_of_mallm_is_read() -> None:
     first, second = read_transcript(HERE / "mallm.json", format="mallm")
     assert (first.id, first.question, first.gold, first.answer) == ("e1", "What is 2 + 2?\nThink.", "4", "4")
     assert first.agents == ("p1", "p2")
@@ -103,7 +103,7 @@ def test_the_format_of_mallm() -> None:
     assert (second.question, second.rounds, second.gold, second.answer) == ("Alone.", (), None, None)
 
 
-def test_answers_of_the_file_stand_beside_the_texts(tmp_path: Path) -> None:
+def test_answers_of_the_file_are_kept_next_to_the_texts(tmp_path: Path) -> None:
     record = {
         "id": 7,
         "question": "A or B?",
@@ -123,7 +123,7 @@ def test_answers_of_the_file_stand_beside_the_texts(tmp_path: Path) -> None:
     assert debate == Transcript("7", "A or B?", ("a", "b"), debate.rounds, "1", None, {"licence": "MIT"})
 
 
-def test_models_confidences_and_options_of_the_file_are_kept(tmp_path: Path) -> None:
+def test_models_confidences_and_options_in_the_file_are_kept(tmp_path: Path) -> None:
     spoken = [{"agent": "a", "text": "A", "model": "qwen", "confidence": 0.75}, {"agent": "a", "text": "B"}]
     record = {"id": 7, "agents": ["a", "a"], "rounds": [spoken], "model": "phi", "options": ["A", "B"]}
     path = tmp_path / "debates.jsonl"
@@ -150,7 +150,7 @@ def test_models_confidences_and_options_of_the_file_are_kept(tmp_path: Path) -> 
         ("", "autogen", "unknown transcript format 'autogen'; known: jsonl, du, dylan, mad, mallm"),
     ],
 )
-def test_what_is_no_transcript_is_refused(tmp_path: Path, text: str, format: str, message: str) -> None:
+def test_an_invalid_transcript_is_refused(tmp_path: Path, text: str, format: str, message: str) -> None:
     path = tmp_path / "file"
     path.write_text(text, "utf-8")
     with pytest.raises(ConfigurationError, match=message):
@@ -222,7 +222,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path) -> None:
             read_transcript(path)
 
 
-def test_agents_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
+def test_agents_that_share_a_name_are_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "debates.jsonl"
     path.write_text(json.dumps(record(question=None)), "utf-8")
     (debate,) = read_transcript(path)

@@ -102,7 +102,7 @@ def plan(shape: Any, agents: int = 4) -> list[tuple[str, list[tuple[str, int]]]]
     ]
 
 
-def test_last_only_is_all_but_one_at_once_and_then_the_one_who_sees_all() -> None:
+def test_last_only_runs_all_agents_but_one_at_once_and_then_one_who_sees_all() -> None:
     assert plan(last_only) == [("first", [("1", 0), ("2", 0), ("3", 0)]), ("last", [("4", 3)])]
     assert plan(last_only, agents=1) == [("last", [("1", 0)])]
 
@@ -127,11 +127,11 @@ def test_teams_see_their_own_earlier_turns() -> None:
     ]
 
 
-def test_a_step_without_turns_is_passed_over() -> None:
+def test_a_step_without_turns_is_skipped() -> None:
     assert plan_round(view(), (Step("empty", list),)).kind == "end_round"
 
 
-def test_a_mode_that_ends_the_debate_is_rehearsed_to_there() -> None:
+def test_a_mode_that_ends_the_debate_is_rehearsed_up_to_that_point() -> None:
     class Once(Shaped):
         def next_stage(self, view: DebateContext) -> Plan:
             planned = super().next_stage(view)
@@ -152,7 +152,7 @@ def test_every_mode_plans_for_the_largest_table_it_offers(name: str) -> None:
     assert len(asked) == (1 if name == "self-consistency" else largest)
 
 
-def test_a_round_may_have_as_many_stages_as_count_as_no_endless_one() -> None:
+def test_a_round_may_have_stages_up_to_the_limit_of_an_endless_round() -> None:
     class Long(Shaped):
         def next_stage(self, view: DebateContext) -> Plan:
             if len(view.transcript) == MAX_STAGES:
@@ -174,7 +174,7 @@ def test_a_mode_that_never_ends_is_found() -> None:
 # ---------------------------------------------------------------- options
 
 
-def test_what_can_be_set_in_a_mode_is_set_in_its_name() -> None:
+def test_options_of_a_mode_can_be_set_in_its_name() -> None:
     modes = ModeRegistry()
     predecessor = modes.get_mode("adversarial:visibility=predecessor")
     assert isinstance(predecessor, AdversarialMode)
@@ -204,7 +204,7 @@ def test_an_option_that_does_not_exist_is_refused(name: str, why: str) -> None:
         ModeRegistry().get_mode(name)
 
 
-async def test_what_a_mode_has_no_use_for_is_refused_before_anybody_is_asked() -> None:
+async def test_unusable_options_of_a_mode_are_refused_before_any_agent_is_asked() -> None:
     model = ScriptedModel(answer)
     table = Roundtable(seats(model), storage="memory://")
     with pytest.raises(ConfigurationError, match="mode 'delphi' does not use perspectives"):
@@ -235,7 +235,7 @@ class Court(RoleBasedModeStrategy):
     role_configs = (RoleConfig("red"), RoleConfig("blue", "Blue", "NO"))
 
 
-def test_roles_go_round_unless_the_mode_says_otherwise() -> None:
+def test_roles_rotate_unless_the_mode_says_otherwise() -> None:
     mode = Court()
     assert [mode.get_agent_role(SEATS[place], place, view()) for place in range(4)] == ["red", "blue", "red", "blue"]
     assert [spec.stance for planned in rehearse(mode, rounds=1) for spec in planned.stage.turns] == [None, "NO", None]
@@ -243,7 +243,7 @@ def test_roles_go_round_unless_the_mode_says_otherwise() -> None:
         mode.role_config("judge")
 
 
-async def test_a_stance_against_the_role_is_recorded_in_answer_and_result_and_left_as_it_was() -> None:
+async def test_a_stance_against_the_role_is_recorded_and_not_changed() -> None:
     def stubborn(request: Any) -> Any:
         return {**answer(request), "stance": "YES"}
 
@@ -258,7 +258,7 @@ async def test_a_stance_against_the_role_is_recorded_in_answer_and_result_and_le
     assert [one.role_violation is not None for one in held.result.rounds[1].responses] == [False, True, True, True]
 
 
-async def test_who_left_its_side_is_asked_once_more_where_the_mode_was_told_to() -> None:
+async def test_an_agent_that_left_its_side_is_asked_once_more_if_the_mode_is_set_to() -> None:
     def wavering(request: Any) -> Any:
         again = request.messages[1].content.count("answer of you") > 2 * (int(request.metadata["round"]) - 1)
         return {**answer(request), "stance": answer(request)["stance"] if again else "YES"}  # type: ignore[index]
@@ -299,7 +299,7 @@ def test_perspectives_are_read_padded_and_trimmed() -> None:
     assert fit_perspectives(DEFAULT_PERSPECTIVES, 5)[4] == DEFAULT_PERSPECTIVES[0]
 
 
-async def test_perspectives_of_the_caller_go_round_and_are_quoted() -> None:
+async def test_perspectives_of_the_caller_rotate_and_are_quoted() -> None:
     names = ("Nurses", Perspective(name="Patients", description="Those in bed"))
     held = await hold("expert-panel", rounds=1, perspectives=names)
     prompts = [held.request_of(turn) for turn in held.turns()]
@@ -317,7 +317,7 @@ async def test_perspectives_of_the_caller_go_round_and_are_quoted() -> None:
     assert {turn.role for turn in held.turns()} == {"specialist"}
 
 
-async def test_perspectives_are_written_for_the_question_where_the_caller_asks_for_it() -> None:
+async def test_perspectives_are_written_for_the_question_on_request() -> None:
     def reply(request: Any) -> Any:
         if "(number of perspectives)\n| 4" in request.messages[1].content:
             return '[{"name": "Brewers"}, {"name": "Drinkers"}]'
@@ -347,7 +347,7 @@ def test_a_panel_is_facilitated_by_a_wrapper_or_an_argument() -> None:
 # ---------------------------------------------------------------- processors, validators, figures
 
 
-def test_processors_leave_a_context_without_earlier_answers_as_it_is() -> None:
+def test_processors_do_not_change_a_context_without_earlier_answers() -> None:
     chain = ProcessorChain((AnonymizationProcessor(), StatisticsProcessor()))
     assert chain.process(view()).previous_responses == ()
     assert StatisticsProcessor().process(view()) == view()
@@ -365,7 +365,7 @@ def test_without_a_turn_speakers_are_numbered_by_seat_for_the_whole_debate() -> 
     assert [turn.agent_id for turn in nameless.transcript] == names
 
 
-def test_words_of_the_question_and_failures_give_nobody_away() -> None:
+def test_words_of_the_question_and_failures_reveal_no_names() -> None:
     failed = FailedTurn.model_validate(
         {
             "round": 1,
@@ -384,7 +384,7 @@ def test_words_of_the_question_and_failures_give_nobody_away() -> None:
     assert nameless.transcript[1].agent_id == "Participant 2"
 
 
-def test_bottom_lines_and_comparisons_give_nobody_away() -> None:
+def test_bottom_lines_and_comparisons_reveal_no_names() -> None:
     compared = [{"turn": [1, "positions", 1], "verdict": "same"}]
     context = view(said("Ada", "So.", bottom_line="What Bo said", compared=compared), current_round=2)
     answer = AnonymizationProcessor().process(context).transcript[0].answer  # type: ignore[union-attr]
@@ -438,7 +438,7 @@ def test_a_key_position_is_the_choice_the_first_sentence_or_a_beginning() -> Non
     assert key("No end") == "No end"
 
 
-def test_validators_mark_move_into_range_and_fill_in() -> None:
+def test_validators_mark_values_move_them_into_range_and_fill_them_in() -> None:
     context = view()
     said_ = AgentResponse(agent_id="a", agent_name="A", position="P", reasoning="R", confidence=0.4, stance="NO")
     chain = ValidatorChain((StanceValidator(), ConfidenceRangeValidator(), RequiredFieldsValidator()))
@@ -470,7 +470,7 @@ async def test_an_oxford_debate_is_won_by_the_side_that_wins_votes() -> None:
     assert sides == ["Tea", "Coffee", "Tea"]
 
 
-async def test_rankings_of_a_council_are_put_together_by_their_mean_place() -> None:
+async def test_rankings_of_a_council_are_combined_by_mean_rank() -> None:
     held = await hold("council", rounds=1)
     ranks = mean_ranks(held.turns())
     assert set(ranks) == {f"Answer {number}" for number in range(1, 5)}
@@ -633,14 +633,14 @@ def test_every_diagram_is_whole(name: str) -> None:
     assert len(boxes) == turns
 
 
-def test_a_diagram_of_a_debate_that_makes_no_sense_is_refused() -> None:
+def test_a_diagram_of_an_impossible_debate_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="needs 2 to 100 agents, not 1"):
         AdversarialMode().diagram(agents=1)
     with pytest.raises(ConfigurationError, match="takes 1 to 100 rounds, not 0"):
         AdversarialMode().diagram(rounds=0)
 
 
-def test_a_mode_of_somebody_else_needs_no_hooks_and_no_counts() -> None:
+def test_a_custom_mode_needs_no_hooks_and_no_agent_counts() -> None:
     class Foreign:
         name, rounds, assigns_stances, needs_groupthink_detection = "foreign", range(1, 3), False, False
 
@@ -662,7 +662,7 @@ def test_a_mode_of_somebody_else_needs_no_hooks_and_no_counts() -> None:
         modes.get_mode("foreign:x=1")
 
 
-def test_predecessor_visibility_shows_the_latest_answer_of_somebody_else() -> None:
+def test_predecessor_visibility_shows_the_latest_answer_of_another_agent() -> None:
     seen = [
         [(at.turn.round, at.turn.stage) for spec in planned.stage.turns for at in spec.sees]
         for planned in rehearse(AdversarialMode(visibility="predecessor"), agents=2, rounds=2)
@@ -670,7 +670,7 @@ def test_predecessor_visibility_shows_the_latest_answer_of_somebody_else() -> No
     assert seen == [[], [(1, "speaker-1")], [(1, "speaker-2")], [(2, "speaker-1")]]
 
 
-def test_the_other_team_s_findings_are_those_of_the_round_before() -> None:
+def test_findings_of_the_other_team_come_from_the_previous_round() -> None:
     *_, last = rehearse(RedTeamBlueTeamMode(cross_team=True), agents=4, rounds=3)
     seen = sorted((at.turn.round, at.turn.slot) for at in last.stage.turns[0].sees)
     assert seen == [(1, 0), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3)]

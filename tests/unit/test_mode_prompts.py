@@ -98,7 +98,7 @@ def test_every_prompt_has_its_layers_in_full(mode: str, role: str, opening: bool
 
 @FORMS
 @pytest.mark.parametrize(("mode", "role"), ROLES)
-def test_the_compact_form_is_the_mission_and_one_must_not(mode: str, role: str, opening: bool) -> None:
+def test_the_compact_form_has_the_mission_and_one_prohibition(mode: str, role: str, opening: bool) -> None:
     brief = texts(mode, role).compact(opening=opening)
     assert re.search(r"Do not \w.*\.$", brief)
     assert brief.count(".") >= 2
@@ -106,7 +106,7 @@ def test_the_compact_form_is_the_mission_and_one_must_not(mode: str, role: str, 
 
 
 @pytest.mark.parametrize(("mode", "role"), ROLES)
-def test_wording_is_clean(mode: str, role: str) -> None:
+def test_the_text_of_prompts_is_clean(mode: str, role: str) -> None:
     own = texts(mode, role)
     for opening in (True, False):
         text = render_layers(own, opening=opening, focused=True)
@@ -140,7 +140,7 @@ def test_compact_prompts_of_whole_debates_stay_within_their_limit(name: str) -> 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in BUILTIN_MODES])
 @pytest.mark.parametrize("agents", [2, 3, 5])
-def test_no_opening_speaks_of_somebody_who_has_not_spoken(name: str, agents: int) -> None:
+def test_no_opening_mentions_a_speaker_who_has_not_spoken(name: str, agents: int) -> None:
     assert first_turn_findings(ModeRegistry().get_mode(name), agents=agents) == []
 
 
@@ -226,7 +226,7 @@ def test_texts_that_cannot_be_read_are_refused_with_their_place(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["../delphi", "x/../../delphi", "..\\delphi", "c:\\delphi", "a\0b"])
-def test_no_name_of_a_mode_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+def test_no_name_of_a_mode_leaves_the_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "delphi.toml").write_text(GERMAN, "utf-8")
     (tmp_path / "texts" / "x").mkdir(parents=True)
     library = PromptLibrary(tmp_path / "texts")
@@ -236,7 +236,7 @@ def test_no_name_of_a_mode_leads_out_of_the_folder(tmp_path: Path, name: str) ->
         library.load(name)
 
 
-def test_a_role_without_texts_is_refused_with_those_there_are() -> None:
+def test_a_role_without_texts_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match="have no role 'jester'; they have red, blue"):
         role_instructions(PromptLibrary(), "red-team-blue-team", "jester", opening=True, focused=False)
 
@@ -249,7 +249,7 @@ def turn(policy: ToolPolicy, *, seen: bool = False) -> DebateContext:
     return restrict_view(view(said("Bo", "No")), TurnSpec(slot=0, agent="ada", task="Speak.", tools=policy, sees=sees))
 
 
-def test_a_prompt_speaks_of_the_tools_there_are_and_of_the_limits_that_are_kept() -> None:
+def test_a_prompt_names_the_available_tools_and_the_real_limits() -> None:
     fence = Fence(NONCE)
     text = compose_system(ADA, turn(ToolPolicy(min=1, max=5)), FULL, fence, tools=("look_up", "weigh"))
     assert "TOOLS: look_up, weigh\n- at most 5 calls in this turn, at least 1 where a fact can be checked" in text

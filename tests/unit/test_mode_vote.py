@@ -83,12 +83,14 @@ def planned(mode: VotedMode, view: DebateContext) -> Stage:
         ({"total_rounds": 2, "ends": True}, False, True),
     ],
 )
-def test_it_is_due_in_the_last_round_or_in_every_one(more: dict[str, object], *, every: bool, is_due: bool) -> None:
+def test_a_vote_is_held_in_the_last_round_or_in_every_round(
+    more: dict[str, object], *, every: bool, is_due: bool
+) -> None:
     plan = with_vote(Done(), every=every).next_stage(after(*TWO, **more))
     assert isinstance(plan, Stage) is is_due
 
 
-def test_it_is_due_where_the_mode_ends_the_debate_and_after_it_the_debate_ends() -> None:
+def test_a_vote_is_held_when_the_mode_ends_the_debate_which_ends_after_it() -> None:
     mode = with_vote(Done(EndDebate(reason="done")))
     view = after(*TWO, total_rounds=3)
     stage = planned(mode, view)
@@ -108,7 +110,7 @@ def test_one_motion_or_none_needs_no_vote(turns: tuple[Turn, ...]) -> None:
     assert with_vote(Done()).next_stage(after(*turns)) == EndRound()
 
 
-def test_everybody_votes_on_letters_without_names_or_earlier_answers() -> None:
+def test_every_agent_votes_on_letters_without_names_or_earlier_answers() -> None:
     stage = planned(with_vote(Done()), after(*TWO))
     assert [spec.agent for spec in stage.turns] == list(NAMES)
     for spec in stage.turns:
@@ -128,7 +130,7 @@ def test_an_answer_that_is_an_agents_name_is_shown() -> None:
     assert shown["Rust by Cy"].startswith("Position: Rust by Speaker ")
 
 
-def test_a_position_without_a_bottom_line_is_masked_where_it_names_its_motion() -> None:
+def test_a_position_without_a_bottom_line_is_masked_if_it_names_its_motion() -> None:
     bare = [
         turn.model_copy(update={"result": TurnResult(answer=turn.answer.model_copy(update={"bottom_line": None}))})
         for turn in TWO
@@ -145,7 +147,7 @@ def test_scores_have_the_scale_that_the_prompt_states() -> None:
     assert "Give each one a number; higher is better." in free.task
 
 
-def test_with_options_all_of_them_are_voted_on_as_they_are_written() -> None:
+def test_with_options_all_of_them_are_voted_on_in_their_spelling() -> None:
     options = tuple(f"Option {number}" for number in range(30))
     stage = planned(with_vote(Done(), "approval"), after(*TWO, options=options))
     spec = stage.turns[0]
@@ -204,7 +206,7 @@ def test_the_wrapped_mode_shapes_only_its_own_turns() -> None:
     assert mode.transform_context(context) is context
 
 
-def test_a_ballot_of_unknown_letters_alone_is_told_the_known_ones() -> None:
+def test_a_ballot_with_only_unknown_letters_is_answered_with_the_known_ones() -> None:
     failure = parse_answer('{"ranking": ["Y", "Z"]}', "ranking", options=["A", "B"], motions=True)
     assert isinstance(failure, ParseFailure)
     assert failure.reason == '"ranking" names no option; the letters of the motions are A, B'

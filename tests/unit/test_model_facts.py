@@ -35,7 +35,7 @@ class Plain:
         ("cost_limit_usd", "1"),
     ],
 )
-def test_a_number_that_makes_no_sense_is_refused_where_it_is_declared(field: str, value: Any) -> None:
+def test_an_invalid_number_is_refused_when_it_is_declared(field: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=f"{field} must be a"):
         ModelFacts(**{field: value})
     assert facts_of(Plain(**{field: value})) == ModelFacts()
@@ -103,7 +103,7 @@ async def nothing() -> None:
     pass
 
 
-def test_a_model_that_announces_no_calls_leaves_that_to_the_caller() -> None:
+def test_a_model_that_announces_no_calls_leaves_the_announcement_to_the_caller() -> None:
     plain: Any = ScriptedModel(["Yes."])
     assert announcing(plain, nothing) is None
     wrapper: Any = Plain(inner_models=(plain,), with_inner_models=lambda models: models[0])

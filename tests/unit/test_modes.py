@@ -111,7 +111,7 @@ class Plain:
         return AgentInfo(id=self.id, name=self.name, provider="none", model="none")
 
 
-async def test_a_round_runs_without_an_engine_and_leaves_out_who_failed() -> None:
+async def test_a_round_runs_without_an_engine_and_leaves_out_failed_agents() -> None:
     agents = scripted_agents({"ada": "Yes", "bo": AgentError("down"), "cy": "No"})
     responses = await CollaborativeMode().execute_round(agents, QUESTION)
     assert [(answer.agent_id, answer.position) for answer in responses] == [("ada", "Yes"), ("cy", "No")]
@@ -129,7 +129,7 @@ async def test_a_round_sees_the_rounds_before_it() -> None:
     assert "(round 1, answer of Bo)" in model.requests[0].messages[1].content
 
 
-async def test_stages_of_a_round_follow_each_other_and_see_what_came_before() -> None:
+async def test_stages_of_a_round_run_in_order_and_see_earlier_ones() -> None:
     agents = scripted_agents({"ada": "one", "bo": "two", "cy": "three"})
     responses = await Relay().execute_round(agents, QUESTION)
     assert [answer.position for answer in responses] == ["one", "two", "three"]
@@ -153,7 +153,7 @@ async def test_a_plan_that_would_never_end_is_refused(mode: BaseModeStrategy) ->
         await mode.execute_round(scripted_agents({"ada": "Yes"}), QUESTION)
 
 
-async def test_an_agent_that_is_not_at_the_table_is_a_mistake_of_the_caller() -> None:
+async def test_an_unknown_agent_is_an_error_of_the_caller() -> None:
     context = QUESTION.model_copy(update={"agents": view().agents})
     with pytest.raises(ConfigurationError, match="not in the debate: bo, cy, dee"):
         await CollaborativeMode().execute_round(scripted_agents({"ada": "Yes"}), context)
@@ -181,14 +181,14 @@ def test_a_mode_without_hooks_has_defaults_for_all_but_its_plan() -> None:
 
 
 @pytest.mark.parametrize("steps", [None, "x", [1]])
-def test_steps_of_the_wrong_type_are_named(steps: object) -> None:
+def test_steps_of_a_wrong_type_are_named(steps: object) -> None:
     forgetful = type("Forgetful", (BaseModeStrategy,), {"steps": lambda self, view: steps})()
     with pytest.raises(ConfigurationError, match="steps of Forgetful must return a tuple of steps, not ") as refused:
         forgetful.next_stage(QUESTION)
     assert "`return parallel(...)`" in str(refused.value.hint)
 
 
-def test_the_prompt_of_a_mode_follows_what_was_said() -> None:
+def test_the_prompt_of_a_mode_depends_on_earlier_answers() -> None:
     mode = CollaborativeMode()
     later = QUESTION.model_copy(update={"previous_responses": (said("Bo", "No").answer,), "focus_question": "Why?"})
     assert "MY PERSPECTIVE" in mode.build_agent_prompt(QUESTION)
@@ -196,7 +196,7 @@ def test_the_prompt_of_a_mode_follows_what_was_said() -> None:
     assert mode.build_agent_prompt(later).count("FOCUS") == 1
 
 
-def test_the_registry_starts_with_what_ships_and_goes_back_to_it() -> None:
+def test_the_registry_starts_with_the_built_in_modes_and_can_be_reset() -> None:
     registry = ModeRegistry()
     shipped = tuple(name for name, _, _ in BUILTIN_MODES)
     assert registry.get_available_modes() == shipped
@@ -225,7 +225,7 @@ def test_an_unknown_mode_is_refused_with_those_that_are_known() -> None:
         ModeRegistry().get_mode("colaborative")
 
 
-def test_what_plans_nothing_is_no_mode() -> None:
+def test_an_object_without_a_plan_is_not_a_mode() -> None:
     registry = ModeRegistry()
     for thing in (object(), type("Half", (), {"next_stage": lambda self, view: EndRound()})()):
         with pytest.raises(ConfigurationError, match=r"has no .*rounds.*; a mode plans its stages in next_stage"):

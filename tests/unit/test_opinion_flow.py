@@ -45,13 +45,13 @@ def test_camps_last_from_round_to_round_in_any_wording() -> None:
     }
 
 
-def test_another_wording_that_nobody_compared_is_unknown() -> None:
+def test_an_uncompared_wording_is_unknown() -> None:
     result = debated({"ada": ["Lisbon", "The capital"], "bo": ["Lisbon", "Lisbon"]}, seen={})
     assert told(result) == {"ada": "A ?B", "bo": "A A"}
     assert "**Who moved:** not known; 1 answer was not compared with the one before" in result.to_markdown()
 
 
-def test_numbers_and_options_are_told_apart_by_themselves() -> None:
+def test_numbers_and_options_are_distinguished_without_comparisons() -> None:
     assert told(debated({"ada": ["42", "42.0"], "bo": ["43", "42"]}, seen={})) == {"ada": "A A", "bo": "B >A"}
     chosen = debated({"ada": ["Tea", "Milk"], "bo": ["Milk", "Milk"]}, seen={}, options=["Tea", "Milk"])
     assert told(chosen) == {"ada": "B >A", "bo": "A A"}
@@ -74,7 +74,7 @@ def test_assigned_sides_votes_and_too_many_answers_have_no_flow() -> None:
     assert opinion_flow([]) is None
 
 
-def test_more_than_26_camps_have_labels_of_their_own() -> None:
+def test_more_than_26_camps_have_their_own_labels() -> None:
     result = debated({f"a{number:02d}": [f"{number}"] for number in range(30)}, seen={})
     flow = result.opinion_flow()
     assert flow is not None
@@ -104,7 +104,7 @@ STORY = (
 )
 
 
-def test_who_moved_leads_to_the_turn_whose_camp_is_shown() -> None:
+def test_a_link_of_a_moved_agent_leads_to_the_turn_whose_camp_is_shown() -> None:
     script = {"ada": ["Tea", "Tea", "Coffee"], "bo": ["Coffee"] * 3, "cy": ["Coffee", "Tea", "Tea"]}
     result = debate_sync(
         "Tea or coffee?", agents=scripted_agents(script), rounds=2, baseline=True, vote=True, storage="memory://"
@@ -119,7 +119,7 @@ def test_who_moved_leads_to_the_turn_whose_camp_is_shown() -> None:
         assert 'class="camp ' in articles[target], target
 
 
-def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> None:
+def test_a_report_starts_with_whether_to_rely_on_the_answer_and_how_it_came_about() -> None:
     result = debated(CITIES)
     markdown, page = result.to_markdown(), result.to_html()
     assert f"**How it came about:** {STORY}.\n" in markdown
@@ -128,7 +128,7 @@ def test_the_head_says_whether_to_rely_on_the_answer_and_how_it_came_about() -> 
     assert f">A{STORY[1:]}.</p>" in head
 
 
-def test_without_an_answer_nobody_is_told_to_verify_it() -> None:
+def test_without_an_answer_no_advice_to_verify_it_is_given() -> None:
     result = debated({"ada": ["42"], "bo": ["43"]})
     assert (result.answer, result.response.decision.action_recommendation.type) == (None, "query_detail")
     for text in (result.to_markdown(), result.to_html()):
@@ -151,11 +151,11 @@ def test_without_an_answer_nobody_is_told_to_verify_it() -> None:
         ),
     ],
 )
-def test_the_story_names_what_is_known(lines: dict[str, list[str]], story: str) -> None:
+def test_the_story_of_an_answer_names_what_is_known(lines: dict[str, list[str]], story: str) -> None:
     assert f"How it came about: {story}" in " ".join(debated(lines, seen={}).to_text().split())
 
 
-def test_a_debate_that_goes_on_recommends_nothing_yet() -> None:
+def test_an_unfinished_debate_recommends_nothing_yet() -> None:
     result = debated(CITIES, budget=Budget(max_calls=8))
     assert result.status == "partial"
     assert 'class="advice"' not in result.to_html()

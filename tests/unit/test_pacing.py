@@ -11,7 +11,7 @@ from roundtable.core.engine.plan_checks import StepLimiter
 pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 
 
-async def test_a_pass_of_the_loop_takes_up_a_few_steps_in_the_order_they_were_asked_for() -> None:
+async def test_each_pass_of_the_event_loop_runs_a_few_steps_in_order_of_request() -> None:
     pace, taken, passes = StepLimiter(4), list[int](), list[int]()
 
     async def step(number: int) -> None:
@@ -33,7 +33,7 @@ async def test_a_pass_of_the_loop_takes_up_a_few_steps_in_the_order_they_were_as
     assert max(passes) <= 4
 
 
-async def test_who_is_cancelled_while_waiting_leaves_room_for_others() -> None:
+async def test_a_cancelled_wait_makes_room_for_others() -> None:
     pace, taken = StepLimiter(1), list[int]()
 
     async def step(number: int) -> None:

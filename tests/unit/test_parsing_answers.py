@@ -65,7 +65,7 @@ def test_a_confidence_is_read_on_its_scale(value: str, scale: int, expected: flo
         *('"1_0"', '"%"', '"0.8 of 1"', "9" * 400),
     ],
 )
-def test_a_confidence_that_is_no_finite_number_is_one_half_with_a_warning(value: str) -> None:
+def test_a_confidence_that_is_not_a_finite_number_is_one_half_with_a_warning(value: str) -> None:
     parsed = with_confidence(value)
     assert parsed.confidence == 0.5
     assert parsed.warnings == ("no usable confidence was given; 0.5 is assumed",)
@@ -117,7 +117,7 @@ def test_a_position_of_one_text_is_that_text(value: str) -> None:
     assert read(f'{{"position": {value}}}').position == "Yes"
 
 
-def test_a_position_that_only_has_reasons_was_given() -> None:
+def test_a_position_with_only_reasons_counts_as_given() -> None:
     failure = refused('{"position": "", "reasoning": "It is Canberra."}')
     assert failure.words == "It is Canberra."
     assert failure.reading is not None
@@ -126,7 +126,7 @@ def test_a_position_that_only_has_reasons_was_given() -> None:
 
 
 @pytest.mark.parametrize("text", ["null", " `null`. ", "[]", "{}", "NULL"])
-def test_nothing_is_not_an_answer(text: str) -> None:
+def test_an_empty_text_is_not_an_answer(text: str) -> None:
     assert refused(text).reading is None
     assert isinstance(parse_prose(text), ParseFailure)
     assert read("null", options=["null", "7"]).choice == "null"
@@ -139,17 +139,17 @@ def test_a_list_of_one_is_its_text() -> None:
     assert isinstance(parse_prose('["Canberra", "Sydney"]'), ParseFailure)
 
 
-def test_reasoning_alone_is_no_answer() -> None:
+def test_reasoning_alone_is_not_an_answer() -> None:
     assert refused('{"reasoning": "because"}').reason == 'no JSON object with "position" was found'
 
 
-def test_a_half_position_is_never_taken() -> None:
+def test_a_truncated_position_is_never_accepted() -> None:
     failure = refused('{"position": "We should certainly not')
     assert failure.reason == '"position" is cut off or not quoted properly'
     assert failure.span == (0, 37)
 
 
-def test_a_half_position_is_not_replaced_by_one_that_was_only_quoted() -> None:
+def test_a_truncated_position_is_not_replaced_by_a_quoted_one() -> None:
     refused('Bo said {"position": "No"}. I say {"position": "We should')
 
 
@@ -328,25 +328,25 @@ def test_a_choice_is_the_option_spelt_nearly_the_same(choice: JsonValue, expecte
     assert (parsed.choice, parsed.warnings) == (expected, ())
 
 
-def test_a_choice_where_nothing_was_to_be_chosen_from_counts_for_nothing() -> None:
+def test_a_choice_without_options_is_ignored() -> None:
     parsed = read('{"position": "p", "confidence": 1, "choice": "Yes"}')
     assert (parsed.choice, parsed.warnings) == (None, ())
 
 
 @pytest.mark.parametrize("choice", ["Yes", "C", "+5", "maybe", "()", 5.5, "not C#", "No option", "option", "C# or C++"])
-def test_a_choice_that_is_no_option_is_none_and_told(choice: JsonValue) -> None:
+def test_a_choice_outside_the_options_is_dropped_with_a_warning(choice: JsonValue) -> None:
     parsed = read(json.dumps({"position": "p", "confidence": 1, "choice": choice}), options=OPTIONS)
     assert parsed.choice is None
     assert parsed.warnings == (f"the choice {str(choice)!r} is none of the options",)
 
 
-def test_options_that_differ_in_case_alone_are_told_apart_by_it() -> None:
+def test_options_that_differ_only_in_case_are_distinguished() -> None:
     assert [read(f'{{"choice": "{name}"}}', "ballot", options=("a", "A")).choice for name in "aA"] == ["a", "A"]
     assert read('{"choice": "A."}', "ballot", options=("a", "A", "a")).choice == "A"
 
 
 @pytest.mark.parametrize("given", ["", ', "choice": null', ', "choice": " "', ', "choice": true', ', "choice": []'])
-def test_no_choice_where_there_are_options_is_told(given: str) -> None:
+def test_a_missing_choice_among_options_gives_a_warning(given: str) -> None:
     text = f'{{"position": "p", "confidence": 1{given}}}'
     assert read(text, options=OPTIONS).warnings == ("no option was chosen",)
     assert read(text).warnings == ()
@@ -398,7 +398,9 @@ def test_an_option_alone_is_the_choice_without_asking_again(text: str) -> None:
         pytest.param("<think>B</think>", "ballot", ("A", "B"), id="a thought"),
     ],
 )
-def test_what_is_no_option_alone_is_no_choice(text: str, kind: AnswerKind, options: tuple[str, ...] | None) -> None:
+def test_a_text_that_is_not_exactly_an_option_is_not_a_choice(
+    text: str, kind: AnswerKind, options: tuple[str, ...] | None
+) -> None:
     refused(text, kind, options=options)
 
 
@@ -411,7 +413,7 @@ def test_a_ballot_is_a_choice_or_an_abstention() -> None:
 
 
 @pytest.mark.parametrize("choice", ['"Maybe"', '""', "[]", "false"])
-def test_a_ballot_for_nothing_known_is_no_abstention(choice: str) -> None:
+def test_a_ballot_for_an_unknown_option_is_not_an_abstention(choice: str) -> None:
     assert refused(f'{{"choice": {choice}}}', "ballot", options=OPTIONS).reason.endswith("; give null to abstain")
 
 
@@ -441,7 +443,7 @@ def test_a_ranking_keeps_order_and_ties_and_each_option_once() -> None:
         ('{"scores": {}}', 'no JSON object with "ranking" was found'),
     ],
 )
-def test_what_is_no_ranking_is_refused(text: str, reason: str) -> None:
+def test_an_invalid_ranking_is_refused(text: str, reason: str) -> None:
     assert refused(text, "ranking", options=OPTIONS).reason == reason
 
 
@@ -467,7 +469,7 @@ def test_scores_are_finite_numbers_of_options() -> None:
         ('{"scores": {"No": 8, "C++": 1', '"scores" is cut off or not quoted properly'),
     ],
 )
-def test_what_are_no_scores_is_refused(text: str, reason: str) -> None:
+def test_invalid_scores_are_refused(text: str, reason: str) -> None:
     assert refused(text, "scores", options=OPTIONS).reason == reason
 
 
@@ -547,7 +549,7 @@ def test_surrogates_are_joined_or_replaced() -> None:
     assert prose.position == "Yes \ufffd indeed"
 
 
-def test_of_an_endless_answer_the_first_megabyte_is_read_and_that_is_told() -> None:
+def test_only_the_first_megabyte_of_an_endless_answer_is_read_with_a_warning() -> None:
     told = "only the first 1,048,576 characters of the answer were read"
     long = "x " * 600_000
     assert read(long, "text").warnings == (told,)
@@ -562,7 +564,7 @@ def test_of_an_endless_answer_the_first_megabyte_is_read_and_that_is_told() -> N
 
 
 @pytest.mark.parametrize("tag", ["think", "thinking"])
-def test_thoughts_before_an_answer_are_no_part_of_it(tag: str) -> None:
+def test_thoughts_before_an_answer_are_not_part_of_it(tag: str) -> None:
     text = f" <{tag}>Coffee?\nNo.</{tag}>\nTea, clearly. <{tag}>"
     prose = parse_prose(text)
     assert isinstance(prose, Parsed)
@@ -573,7 +575,7 @@ def test_thoughts_before_an_answer_are_no_part_of_it(tag: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["<think>Tea or", "<think>Tea.</think>", "<thinking>Tea.</think> Tea."])
-def test_thoughts_alone_are_no_answer(text: str) -> None:
+def test_thoughts_alone_are_not_an_answer(text: str) -> None:
     for failure in (parse_prose(text), parse_answer(text, "text")):
         assert isinstance(failure, ParseFailure)
         assert failure.reason == "there were thoughts and no answer behind them"
@@ -627,7 +629,7 @@ def test_a_text_in_words_is_prose(text: str) -> None:
         "{'a': 1}",
     ],
 )
-def test_what_tries_to_be_json_is_no_prose(text: str) -> None:
+def test_a_broken_json_text_is_not_prose(text: str) -> None:
     failure = parse_prose(text)
     assert isinstance(failure, ParseFailure)
     assert failure.reason == "neither the JSON asked for nor plain prose"
@@ -690,7 +692,7 @@ class TestVotes:
         ("kind", "text"),
         [("ranking", '{"ranking": []}'), ("ranking", '{"ranking": null}'), ("scores", '{"scores": {}}')],
     )
-    def test_an_empty_vote_abstains_where_motions_are_voted_on(self, kind: AnswerKind, text: str) -> None:
+    def test_an_empty_vote_on_motions_abstains(self, kind: AnswerKind, text: str) -> None:
         parsed = read(text, kind, options=LETTERS, motions=True)
         assert (parsed.ranking, parsed.scores) == ((), ())
         refused(text, kind, options=LETTERS)
@@ -710,5 +712,5 @@ class TestVotes:
         assert len(parsed.warnings) == (2 if approved else 0)
 
     @pytest.mark.parametrize("approved", ["X", {"A": 1}, ["X"]])
-    def test_what_approves_of_no_option_is_refused(self, approved: JsonValue) -> None:
+    def test_an_approval_without_a_known_option_is_refused(self, approved: JsonValue) -> None:
         assert "give null to abstain" in refused(json.dumps({"approved": approved}), "approval", options=LETTERS).reason

@@ -131,7 +131,7 @@ class TestApprovals:
             json.dumps({"approved": ["Lisbon ❌", f"Porto {'x' * 600}"]}),
         ],
     )
-    def test_signs_that_leave_a_doubt_are_not_read(self, text: str) -> None:
+    def test_ambiguous_signs_are_not_read(self, text: str) -> None:
         unread(text, "approval")
 
     def test_options_that_are_words_of_approval_stay_options(self) -> None:
@@ -183,10 +183,10 @@ class TestRankings:
             '{"ranking": ["Porto", "Lisbon ⭐"]}',
         ],
     )
-    def test_a_ranking_with_votes_beside_its_options_is_not_read(self, text: str) -> None:
+    def test_a_ranking_with_votes_next_to_its_options_is_not_read(self, text: str) -> None:
         unread(text, "ranking")
 
-    def test_a_tick_beside_the_only_option_puts_it_first(self) -> None:
+    def test_a_tick_next_to_the_only_option_puts_it_first(self) -> None:
         assert read("Porto ✅", "ranking").ranking == (("Porto",),)
 
 
@@ -203,15 +203,15 @@ class TestRankings:
         '{"scores": {"Lisbon": "7 ❌", "Porto": "❌"}}',
     ],
 )
-def test_scores_with_votes_beside_their_options_are_not_read(text: str) -> None:
+def test_scores_with_votes_next_to_their_options_are_not_read(text: str) -> None:
     unread(text, "scores", scale=(0, 10))
 
 
-def test_pictures_beside_scores_say_nothing() -> None:
+def test_pictures_next_to_scores_are_ignored() -> None:
     assert read("Lisbon 🏖️: 7\nPorto 🍷: 9", "scores", scale=(0, 10)).scores == (("Lisbon", 7.0), ("Porto", 9.0))
 
 
-def test_signs_and_what_is_left_without_them() -> None:
+def test_signs_are_separated_from_the_rest_of_a_text() -> None:
     assert marks_in("**Lisbon**: ✔️ cheap") == ("**Lisbon (cheap)", ("yes",))
     assert marks_in("Lisbon") == ("Lisbon", ())
     assert marks_in("✅") == ("", ("yes",))

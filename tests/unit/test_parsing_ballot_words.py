@@ -124,7 +124,7 @@ class TestRankings:
     def test_a_ranking_with_several_readings_or_none_is_unread(self, text: str) -> None:
         unread(text, "ranking")
 
-    def test_numbers_and_words_of_options_are_no_marks(self) -> None:
+    def test_numbers_and_words_of_options_are_not_marks(self) -> None:
         unread("1. 2 2. 1", "ranking", ("1", "2"))
         unread("1. First: Last 2. Last: First", "ranking", ("First", "Last"))
         assert read("E > Y", "ranking", ("E", "Y")).ranking == (("E",), ("Y",))
@@ -192,7 +192,7 @@ class TestScores:
     def test_scores_with_several_readings_or_none_are_unread(self, text: str) -> None:
         unread(text, "scores", scale=(0, 10))
 
-    def test_a_number_of_an_option_is_no_score(self) -> None:
+    def test_a_number_in_an_option_is_not_a_score(self) -> None:
         unread("Plan 7, Plan 9", "scores", ("Plan", "Plan 7", "Plan 9"), scale=(0, 10))
         assert read("Plan 1 7, Plan 2 9", "scores", ("Plan 1", "Plan 2"), scale=(0, 10)).scores == (
             ("Plan 1", 7.0),
@@ -289,7 +289,7 @@ class TestApprovals:
         )
 
 
-def test_the_parts_of_ballots() -> None:
+def test_ballots_are_split_into_their_parts() -> None:
     assert without_heading("Porto", "ranking") == "Porto"
     assert without_heading("## **Mein Ranking:** Porto", "ranking") == "Porto"
     assert approval_sentence("Porto\nis acceptable") is None
@@ -305,7 +305,7 @@ def test_the_parts_of_ballots() -> None:
     ] == [*(True, True, False, False, False)]
 
 
-def test_the_examples_of_the_phrases_are_what_their_section_says() -> None:
+def test_the_examples_of_the_phrases_match_their_section() -> None:
     for of in phrases("ballots"):
         for example in (text for texts in of.examples.values() for text in texts):
             assert re.search(r"\bA\b|A(?=[^a-z])", example), (of.language, example)

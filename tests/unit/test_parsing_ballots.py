@@ -115,7 +115,7 @@ class TestRankings:
             ('[["A", "C"], "B"]', (("A", "C"), ("B",))),
         ],
     )
-    def test_letters_of_motions_and_ties(self, text: str, groups: tuple[tuple[str, ...], ...]) -> None:
+    def test_letters_of_motions_and_ties_are_read(self, text: str, groups: tuple[tuple[str, ...], ...]) -> None:
         assert {tuple(sorted(group)) for group in read(text, "ranking", LETTERS, motions=True).ranking} == {*groups}
 
     @pytest.mark.parametrize("text", ["Porto", "I vote for Porto.", '{"choice": "Porto"}', '"Porto"', "First: Porto"])
@@ -218,7 +218,7 @@ class TestRankings:
         assert parsed.ranking == (("Porto",), ("Lisbon",))
 
     @pytest.mark.parametrize("word", ["worst ", "best ", "from "])
-    def test_a_repeated_word_beside_a_ranking_costs_little(self, word: str) -> None:
+    def test_a_repeated_word_next_to_a_ranking_takes_little_time(self, word: str) -> None:
         text = json.dumps({"ranking": ["Porto", "Lisbon"], "note": word * 100_000})
         assert isinstance(parse_answer(text, "ranking", options=("Lisbon", "Porto")), Parsed)
 
@@ -245,11 +245,11 @@ class TestRankings:
         assert ballot.same == (("A", "B"),)
         assert unread("X > Y", "ranking", LETTERS, motions=True).reason == 'no JSON object with "ranking" was found'
 
-    def test_without_options_nothing_is_a_ranking(self) -> None:
+    def test_without_options_there_is_no_ranking(self) -> None:
         unread("Porto > Lisbon", "ranking", None)
         unread("Porto", "ranking", None)
 
-    def test_what_is_too_long_is_no_ballot(self) -> None:
+    def test_a_text_that_is_too_long_is_not_a_ballot(self) -> None:
         unread("Porto" + " " * 4_000_000 + "> Lisbon", "ranking")
         unread("Porto > Lisbon\n" * 2_000, "ranking")
         unread(json.dumps([f"Porto ({'cheap ' * 100})"]), "ranking")
@@ -350,7 +350,7 @@ class TestScores:
         assert ballot.reading is not None
         assert ballot.reading.value == "Porto 9, Lisbon 2, Faro 1"
 
-    def test_points_and_options_without_a_score(self) -> None:
+    def test_points_are_read_and_options_without_a_score_are_skipped(self) -> None:
         ballot = read('{"scores": {"Porto": "9.5 points", "Lisbon": null}}', "scores", scale=(0, 10))
         assert ballot.scores == (("Porto", 9.5),)
 
@@ -404,14 +404,14 @@ class TestAbstentions:
         assert read(json.dumps({member: words, "reasoning": "So."}), kind).reasoning == "So."
 
     @pytest.mark.parametrize("text", ["null", "{}", "[]", "`null`"])
-    def test_nothing_is_no_ballot(self, text: str) -> None:
+    def test_an_empty_text_is_not_a_ballot(self, text: str) -> None:
         for kind in ("ranking", "approval", "scores"):
             failure = parsed(text, kind)  # type: ignore[arg-type]  # a kind of answer
             assert isinstance(failure, ParseFailure)
             assert failure.reading is None
 
 
-def test_numbers_of_members() -> None:
+def test_numbers_of_members_are_read() -> None:
     assert [finite_number(value) for value in (True, None, "1e400", "7%", " -2.5 ")] == [None, None, None, None, -2.5]
     assert finite_number("80 per cent", percent_of=100) == 80
     assert [score_number(value, 10) for value in (True, 3, "3/10", "3 / 9", "3 pts.")] == [None, 3, 3, None, 3]

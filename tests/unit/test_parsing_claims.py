@@ -67,7 +67,7 @@ def test_a_claim_has_its_text_labels_and_sources() -> None:
         ([{"text": "a", "evidence": ["http://a.example"] * 6}], 1, "only the first 5 of 6 sources of claim 1 count"),
     ],
 )
-def test_nonsense_leads_to_fewer_claims_and_a_warning(claims: Any, count: int, warning: str | None) -> None:
+def test_invalid_claims_are_dropped_with_a_warning(claims: Any, count: int, warning: str | None) -> None:
     parsed = answered(claims)
     assert len(parsed.claims) == count
     told = [text for text in parsed.warnings if "claim" in text]
@@ -82,7 +82,7 @@ def test_nonsense_leads_to_fewer_claims_and_a_warning(claims: Any, count: int, w
         *("https://example.org/<b>", 'https://example.org/"onload="x', f"https://example.org/{'a' * 2048}"),
     ],
 )
-def test_what_is_no_web_address_is_no_evidence(url: Any) -> None:
+def test_text_that_is_not_a_web_address_is_not_evidence(url: Any) -> None:
     parsed = answered([{"text": "Tea keeps.", "evidence": [{"url": url, "quote": "so"}]}])
     assert parsed.claims[0].evidence == ()
     assert "a source of claim 1 has no web address and does not count" in parsed.warnings
@@ -109,7 +109,7 @@ def test_a_long_quote_is_cut_at_the_end_of_a_word_so_that_its_page_still_has_it(
     assert has_words(page, quote)
 
 
-def test_joiners_stay_and_other_invisible_signs_are_no_spaces() -> None:
+def test_joiners_are_kept_and_other_invisible_signs_are_not_spaces() -> None:
     persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0686\u0627\u06cc \u0628\u0646\u0648\u0634\u0645"
     source = {"url": "https://a.example", "quote": f"{persian} \u00adta\u00adble\u200b"}
     parsed = answered([{"text": f"{persian}\u200e", "evidence": [source]}])
@@ -120,7 +120,7 @@ def test_joiners_stay_and_other_invisible_signs_are_no_spaces() -> None:
     assert has_words(f"... {persian} ta\u00adble", quote)
 
 
-def test_claims_that_are_cut_off_cost_the_claims_and_not_the_answer() -> None:
+def test_truncated_claims_are_lost_but_not_the_answer() -> None:
     text = json.dumps({"position": "Tea.", "confidence": 1, "claims": [{"text": "Tea keeps."}, {"text": "It"}]})
     parsed = parse_answer(text[:-7], claims=True)
     assert not isinstance(parsed, ParseFailure)
@@ -134,7 +134,7 @@ def slipped(before: str, claims: str = "", after: str = "") -> str:
     return f'{{{before}, "claims": [{claims or many},]{after}}}'
 
 
-def test_claims_that_cannot_be_read_cost_the_claims_and_not_the_answer() -> None:
+def test_unreadable_claims_are_lost_but_not_the_answer() -> None:
     text = slipped('"position": "Tea.", "reasoning": "It says \\"claims\\": so.", "confidence": 1')
     parsed = parse_answer(f"Well: ```json\n{text}\n``` Done.", claims=True)
     assert not isinstance(parsed, ParseFailure)
@@ -154,15 +154,15 @@ def test_claims_that_cannot_be_read_cost_the_claims_and_not_the_answer() -> None
         slipped('"answer": "Tea."'),
     ],
 )
-def test_what_may_have_lost_more_than_its_claims_is_no_answer(text: str) -> None:
+def test_a_text_that_may_have_lost_more_than_its_claims_is_not_an_answer(text: str) -> None:
     assert isinstance(parse_answer(text, claims=True), ParseFailure)
 
 
-def test_an_answer_is_not_cut_before_claims_that_nobody_asked_for() -> None:
+def test_an_answer_is_not_cut_before_claims_that_were_not_requested() -> None:
     assert isinstance(parse_answer(slipped('"position": "Tea.", "confidence": 1')), ParseFailure)
 
 
-def test_claims_that_nobody_asked_for_are_not_read() -> None:
+def test_claims_that_were_not_requested_are_not_read() -> None:
     parsed = parse_answer('{"position": "Tea.", "confidence": 1, "claims": 7}')
     assert not isinstance(parsed, ParseFailure)
     assert (parsed.claims, parsed.warnings) == ((), ())

@@ -70,7 +70,7 @@ def test_the_last_object_of_the_wanted_shape_counts(text: str) -> None:
         pytest.param("{" + "".join(f"'k{n}': 1, " for n in range(100)) + "'position': 'x'}", id="too many members"),
     ],
 )
-def test_nothing_is_read_out_of_anything_else(text: str) -> None:
+def test_other_texts_give_no_answer(text: str) -> None:
     assert position_in(text) is None
 
 
@@ -93,7 +93,7 @@ def test_nothing_is_read_out_of_anything_else(text: str) -> None:
         pytest.param('{"position": "Yes", "r": "a\nb", "s": "x\\ud8', {"r": "a b", "s": "x"}, {"s"}, id="half escape"),
     ],
 )
-def test_of_a_cut_object_whole_members_count_and_the_cut_one_is_marked(
+def test_complete_members_of_a_truncated_object_count_and_the_cut_one_is_marked(
     text: str, fields: JsonObject, partial: set[str]
 ) -> None:
     found = position_in("Well: " + text)
@@ -110,7 +110,7 @@ def test_an_object_cut_off_at_the_end_counts_before_whole_ones() -> None:
     assert found.fields["position"] == "Yes"
 
 
-def test_inner_objects_of_a_cut_object_are_no_answers() -> None:
+def test_inner_objects_of_a_truncated_object_are_not_answers() -> None:
     found = position_in('{"position": "Mine", "quoted": {"position": "Theirs"}, "reasoning": "and')
     assert found is not None
     assert found.fields == {"position": "Mine", "quoted": {"position": "Theirs"}, "reasoning": "and"}
@@ -126,7 +126,7 @@ def test_inner_objects_of_a_cut_object_are_no_answers() -> None:
         pytest.param('{"position": "half way, "confidence": "1"}', id="end quote missing before a member"),
     ],
 )
-def test_a_repaired_text_whose_end_cannot_be_told_is_partial(text: str) -> None:
+def test_a_repaired_text_without_a_certain_end_is_partial(text: str) -> None:
     found = position_in(text)
     assert found is None or "position" in found.partial
 
@@ -142,7 +142,7 @@ def test_a_repaired_text_whose_end_cannot_be_told_is_partial(text: str) -> None:
         ('{"position": "tab\tin"}', "tab\tin"),
     ],
 )
-def test_what_was_meant_is_read_where_it_is_plain(text: str, position: str) -> None:
+def test_small_mistakes_are_repaired_if_the_meaning_is_clear(text: str, position: str) -> None:
     found = position_in(text)
     assert found is not None
     assert (found.fields["position"], found.partial) == (position, frozenset())
@@ -181,7 +181,7 @@ def test_only_the_first_megabyte_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(("starts", "found"), [(7, True), (20, False), (21, True)])
-def test_a_text_with_many_false_starts_is_given_up(starts: int, found: bool) -> None:
+def test_a_text_with_many_false_starts_is_abandoned(starts: int, found: bool) -> None:
     assert (position_in('{"x ' * starts + '{"position": "Yes"}') is not None) is found
 
 

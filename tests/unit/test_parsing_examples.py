@@ -37,7 +37,7 @@ CITIES = Asked("choice", OPTIONS)
         'As an example: {"position": "x", "choice": "A) Lisbon',
     ],
 )
-def test_an_announced_example_is_no_answer(text: str) -> None:
+def test_an_announced_example_is_not_an_answer(text: str) -> None:
     parsed = parse_answer(text, "position", options=OPTIONS)
     assert isinstance(parsed, ParseFailure)
     assert parsed.text == text
@@ -62,14 +62,14 @@ def test_an_announced_example_is_no_answer(text: str) -> None:
         '{"position": "For example: it is near the sea.", "choice": "B) Porto"}',
     ],
 )
-def test_an_answer_is_no_example(text: str) -> None:
+def test_an_answer_is_not_an_example(text: str) -> None:
     parsed = parse_answer(text, "position", options=OPTIONS)
     assert isinstance(parsed, Parsed)
     assert parsed.choice == "B) Porto"
     assert read_reply(text, CITIES).value == "B) Porto"
 
 
-def test_an_example_of_a_ballot_is_none() -> None:
+def test_an_example_of_a_ballot_is_not_a_ballot() -> None:
     text = 'For example: {"ranking": ["A) Lisbon", "B) Porto"]}'
     assert isinstance(parse_answer(text, "ranking", options=OPTIONS), ParseFailure)
     assert isinstance(parse_answer(text.removeprefix("For example: "), "ranking", options=OPTIONS), Parsed)

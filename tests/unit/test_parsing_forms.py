@@ -74,7 +74,7 @@ def test_calls_messages_and_answers_as_a_position_are_opened(value: JsonValue) -
         pytest.param(f'{{"{"position" * 6}": "Tea"}}', id="long name"),
     ],
 )
-def test_what_is_not_surely_the_answer_is_not_opened(text: str) -> None:
+def test_an_object_that_is_not_certainly_the_answer_is_not_opened(text: str) -> None:
     assert refused(text) == 'no JSON object with "position" was found'
 
 
@@ -116,7 +116,7 @@ def test_a_form_that_is_cut_off_counts_if_its_position_is_whole(text: str) -> No
 
 
 @pytest.mark.parametrize("text", [json.dumps(PLAIN)[:20], json.dumps({"position": PLAIN[:20], "confidence": 1})])
-def test_half_a_json_text_is_not_a_position(text: str) -> None:
+def test_a_truncated_json_text_is_not_a_position(text: str) -> None:
     assert refused(text) in {
         '"position" is cut off or not quoted properly',
         '"position" holds JSON that cannot be read',
@@ -124,7 +124,7 @@ def test_half_a_json_text_is_not_a_position(text: str) -> None:
     assert isinstance(parse_prose(text), ParseFailure)
 
 
-def test_a_position_with_several_answers_is_not_one_of_them() -> None:
+def test_a_position_with_several_answers_is_none_of_them() -> None:
     assert refused(json.dumps({"position": PLAIN + OTHER})) == '"position" holds JSON that cannot be read'
 
 
@@ -194,7 +194,7 @@ def test_a_short_member_in_another_spelling_does_not_count_if_it_is_cut_off() ->
         pytest.param(f"> {OTHER}\n> {PLAIN}", id="two quotations"),
     ],
 )
-def test_two_different_answers_are_asked_for_again(text: str) -> None:
+def test_two_different_answers_are_requested_again(text: str) -> None:
     assert refused(text) == SEVERAL
 
 
@@ -227,7 +227,7 @@ def test_two_different_answers_are_asked_for_again(text: str) -> None:
         pytest.param(f"<think>{OTHER} or {PLAIN}", id="drafts without an end"),
     ],
 )
-def test_one_answer_counts_beside_what_is_none(text: str) -> None:
+def test_one_answer_counts_next_to_other_objects(text: str) -> None:
     parsed = read(text)
     assert (parsed.position, parsed.bottom_line, parsed.truncated) == ("Tea keeps.", "Tea", False)
 
@@ -235,11 +235,11 @@ def test_one_answer_counts_beside_what_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     "text", [f"> {PLAIN}", "\n".join(f"> {line}" for line in json.dumps(ANSWER, indent=1).split("\n")) + "\n"]
 )
-def test_an_answer_that_is_all_in_a_quotation_counts(text: str) -> None:
+def test_an_answer_that_is_completely_quoted_counts(text: str) -> None:
     assert read(text) == WHOLE
 
 
-def test_an_abstention_is_a_vote_beside_another_one() -> None:
+def test_an_abstention_next_to_another_vote_is_a_vote() -> None:
     assert "their answers differ" in refused('{"choice": null} {"choice": "A"}', "ballot", ("A", "B"))
     assert "their answers differ" in refused('{"choice": "A"} {"choice": "B"}', "ballot", ("A", "B"))
     assert "their answers differ" in refused('{"scores": {"A": 1}} {"scores": {"A": 2}}', "scores", ("A", "B"))
@@ -253,7 +253,7 @@ def test_a_position_that_is_cut_off_is_not_replaced_by_another_object() -> None:
     assert refused(f'{PLAIN} {{"position": "Tea ke') == '"position" is cut off or not quoted properly'
 
 
-def test_an_object_without_an_answer_behind_one_is_no_answer() -> None:
+def test_an_object_without_an_answer_after_the_answer_is_ignored() -> None:
     assert refused(f'{PLAIN} {{"position": "", "reasoning": "I can\'t say."}}').startswith(
         "the JSON object has no text"
     )
@@ -281,13 +281,13 @@ def test_slips_with_one_meaning_are_repaired(text: str, position: str) -> None:
     assert (parsed.position, parsed.repaired) == (position, True)
 
 
-def test_a_guess_in_a_wrapper_does_not_count() -> None:
+def test_a_broken_position_in_a_wrapper_does_not_count() -> None:
     assert refused("{'answer': {'position': yes I think, 'confidence': 1}}") == (
         '"position" is cut off or not quoted properly'
     )
 
 
-def test_of_many_objects_the_last_ones_are_read() -> None:
+def test_the_last_of_many_objects_are_read() -> None:
     assert "differ" in refused("".join(json.dumps({"position": f"Tea {number}"}) for number in range(300)))
     texts = "".join(json.dumps(json.dumps({"position": f"Tea {number}"})) for number in range(40))
     assert "differ" in refused(texts)
@@ -337,7 +337,7 @@ def test_markup_of_a_call_holds_the_form_of_another_kind_only_by_mistake(kind: A
         "<tool_call>{nothing</tool_call>",
     ],
 )
-def test_markup_that_holds_more_or_less_than_a_form_is_no_form(text: str) -> None:
+def test_markup_with_more_or_less_than_a_form_is_not_a_form(text: str) -> None:
     assert form_in_call(text, "position") is None
 
 

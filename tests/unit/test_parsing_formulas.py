@@ -92,7 +92,7 @@ def test_choices_and_lists_of_a_vote_keep_commands(command: str) -> None:
         r"a \ne -1 and 2 \nmid n",
     ],
 )
-def test_a_long_member_keeps_what_must_be_a_command(formula: str) -> None:
+def test_a_long_member_keeps_what_is_certainly_a_command(formula: str) -> None:
     assert read(formula, "reasoning") == formula
 
 

@@ -75,7 +75,7 @@ def test_parts_of_a_form_in_lines_contradict_each_other_as_in_json() -> None:
         "Position: " + "Lisbon. " * 3000 + "\nBottom line: Lisbon",
     ],
 )
-def test_other_lines_are_no_form(text: str) -> None:
+def test_other_lines_are_not_a_form(text: str) -> None:
     assert form_in_lines(text) is None
 
 

@@ -41,7 +41,7 @@ def test_a_member_that_names_its_answer_is_read(text: str, kind: str) -> None:
         ("{\u201cchoice\u201d: \u201cmilk and \u201ctea\u201d\u201d}", None),
     ],
 )
-def test_typographic_quotation_marks_are_those_of_json(text: str, answer: str | None) -> None:
+def test_typographic_quotation_marks_are_read_as_those_of_json(text: str, answer: str | None) -> None:
     reading = read_reply(text, Asked("choice", OPTIONS))
     assert (reading.value if reading.certainty == "certain" else None) == answer
 
@@ -58,7 +58,7 @@ def test_typographic_quotation_marks_are_those_of_json(text: str, answer: str | 
         '{"draft": "B"}',
     ],
 )
-def test_members_that_can_be_read_in_several_ways_are_asked_for_again(text: str, kind: str) -> None:
+def test_ambiguous_members_are_requested_again(text: str, kind: str) -> None:
     assert isinstance(parse_answer(text, kind, options=OPTIONS), ParseFailure)
 
 
@@ -71,11 +71,11 @@ def test_an_open_answer_in_another_form_is_used_after_the_second_request() -> No
 
 
 @pytest.mark.parametrize("text", ['{"position": "x', '{"a": 1}', '{"note": "{\\"position\\": \\"x'])
-def test_what_is_left_of_the_form_is_not_another_form(text: str) -> None:
+def test_the_rest_of_a_form_is_not_another_form(text: str) -> None:
     assert isinstance(parse_prose(text), ParseFailure)
 
 
-def test_a_member_counts_only_by_a_known_name_where_a_whole_reply_is_read() -> None:
+def test_a_member_of_a_whole_reply_counts_only_by_a_known_name() -> None:
     assert read_reply('{"final answer": "Lisbon"}', Asked()).value == "Lisbon"
     assert read_reply('{"number": "37"}', Asked("number")).value == "37"
     assert read_reply('["Lisbon"]', Asked()).value == "Lisbon"
@@ -97,7 +97,7 @@ def test_a_member_counts_only_by_a_known_name_where_a_whole_reply_is_read() -> N
         ('{"error": true}', "yes_no"),
     ],
 )
-def test_an_only_member_with_another_name_is_no_answer(text: str, kind: QuestionKind) -> None:
+def test_a_single_member_with_another_name_is_not_an_answer(text: str, kind: QuestionKind) -> None:
     asked = Asked("choice", OPTIONS) if kind == "choice" else Asked(kind)
     assert read_reply(text, asked).certainty == "unread"
 
@@ -115,7 +115,7 @@ def test_an_only_member_with_another_name_is_no_answer(text: str, kind: Question
     ],
 )
 @pytest.mark.parametrize("form", ['{{"option": "B", {}}}', '{{{}, "result": {{"vote": "B"}}}}'])
-def test_an_answer_that_a_member_beside_it_takes_back_is_unread(form: str, beside: str) -> None:
+def test_an_answer_that_another_member_retracts_is_unread(form: str, beside: str) -> None:
     reading = read_reply(form.format(beside), Asked("choice", OPTIONS))
     assert (reading.certainty, reading.rule, reading.candidates) == ("unread", "several", ("B) milk",))
 
@@ -133,11 +133,11 @@ def test_an_answer_that_a_member_beside_it_takes_back_is_unread(form: str, besid
         '"certain": "yes"',
     ],
 )
-def test_other_members_beside_an_answer_change_nothing(beside: str) -> None:
+def test_other_members_next_to_an_answer_change_nothing(beside: str) -> None:
     assert read_reply(f'{{"option": "B", {beside}}}', Asked("choice", OPTIONS)).value == "B) milk"
 
 
-def test_a_no_that_is_given_twice_takes_nothing_back() -> None:
+def test_a_no_that_is_given_twice_is_not_a_retraction() -> None:
     assert read_reply('{"answer": "No", "verdict": "no", "wrong": false}', Asked("choice", ("Yes", "No"))).value == "No"
 
 
@@ -170,7 +170,7 @@ NOT_STATED = "no usable confidence was given; 0.5 is assumed"
         ),
     ],
 )
-def test_reasons_and_a_confidence_beside_an_answer_are_kept(
+def test_reasons_and_a_confidence_next_to_an_answer_are_kept(
     text: str, reasoning: str, confidence: float, warnings: tuple[str, ...]
 ) -> None:
     for parsed in (parse_answer(text, options=OPTIONS), parse_prose(text, OPTIONS)):
@@ -184,7 +184,7 @@ def test_reasons_and_a_confidence_beside_an_answer_are_kept(
 
 
 @pytest.mark.parametrize(("stated", "confidence"), [(0.9, 0.9), (90, 0.9), (0, 0.0), (1, 0.01), (100, 1.0)])
-def test_a_confidence_beside_an_answer_is_a_share_or_on_the_scale(stated: float, confidence: float) -> None:
+def test_a_confidence_next_to_an_answer_is_a_share_or_on_the_scale(stated: float, confidence: float) -> None:
     text = f'{{"answer": "A", "confidence": {stated}}}'
     first = parse_answer(text, options=OPTIONS, confidence_scale=100)
     last = parse_prose(text, OPTIONS, confidence_scale=100)
@@ -225,7 +225,7 @@ def test_two_answers_in_json_are_unread_and_kept_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("beside", ['"rejected": true', '"verdict": "wrong"'])
-def test_a_vote_in_the_form_that_a_member_beside_it_takes_back_is_unread(beside: str) -> None:
+def test_a_vote_in_the_form_that_another_member_retracts_is_unread(beside: str) -> None:
     failure = parse_answer(f'{{"choice": "B", {beside}}}', "ballot", options=OPTIONS)
     assert isinstance(failure, ParseFailure)
     assert (failure.asks, failure.reading and failure.reading.certainty) == ("option", "unread")

@@ -68,7 +68,7 @@ def test_a_choice_is_read_in_any_form(text: str) -> None:
         pytest.param('{"answer": "\ud800"}', id="a surrogate in JSON"),
     ],
 )
-def test_what_has_no_single_answer_is_not_read(text: str) -> None:
+def test_a_text_without_a_single_answer_is_not_read(text: str) -> None:
     assert value_of(text, CITIES) is None
 
 
@@ -94,7 +94,7 @@ def test_other_answers_are_read_in_json_too(text: str, asked: Asked, value: str 
     assert value_of(text, asked) == value
 
 
-def test_only_so_many_members_and_objects_are_looked_at() -> None:
+def test_only_a_limited_number_of_members_and_objects_is_read() -> None:
     many = {f"answer{number}": "A" for number in range(100)} | {"vote": "B"}
     assert value_of(json.dumps(many), CITIES) == "A) Lisbon"
     assert value_of('{"answer": "A"} ' + '{"answer": "B"} ' * 16, CITIES) == "B) Porto"

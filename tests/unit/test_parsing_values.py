@@ -72,7 +72,7 @@ def nested(depth: int) -> dict[str, Any]:
         ({"$ref": "#/$defs/a", "$defs": {"a": thing()}}, 'must have "type": "object", not None'),
     ],
 )  # fmt: skip
-def test_a_schema_that_cannot_be_asked_for_is_refused(schema: dict[str, Any], problem: str) -> None:
+def test_an_unsupported_schema_is_refused(schema: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         check_answer_schema(schema)
 
@@ -87,7 +87,7 @@ def test_a_schema_that_cannot_be_asked_for_is_refused(schema: dict[str, Any], pr
     ],
     ids=["anything", "price", "either", "shared"],
 )
-def test_a_schema_that_can_be_asked_for_is_accepted(schema: dict[str, Any]) -> None:
+def test_a_supported_schema_is_accepted(schema: dict[str, Any]) -> None:
     check_answer_schema(schema)
 
 
@@ -104,7 +104,7 @@ def test_a_schema_that_can_be_asked_for_is_accepted(schema: dict[str, Any]) -> N
         ({"price": 1, "parts": ["x" * 16_000]}, "the value has more than 16,000 characters"),
     ],
 )
-def test_a_value_fits_or_the_part_that_does_not_is_named(value: dict[str, Any] | None, problem: str) -> None:
+def test_a_value_is_valid_or_its_wrong_part_is_named(value: dict[str, Any] | None, problem: str) -> None:
     assert value_problem(value, PRICE) == problem
 
 
@@ -135,7 +135,7 @@ def test_long_problems_are_cut() -> None:
     assert problem.endswith("\u2026")
 
 
-def test_a_value_that_is_nested_without_end_is_no_fault() -> None:
+def test_a_very_deeply_nested_value_is_no_error() -> None:
     value: dict[str, Any] = {}
     for _ in range(20_000):
         value = {"a": value}
@@ -143,7 +143,7 @@ def test_a_value_that_is_nested_without_end_is_no_fault() -> None:
 
 
 @pytest.mark.parametrize("depth", [300, 3_000, 100_000])
-def test_no_depth_is_too_much_for_reading(depth: int) -> None:
+def test_reading_works_at_any_depth(depth: int) -> None:
     parsed = parse_answer('{"position": "Tea", "value": ' + '{"a": ' * depth + "1" + "}" * (depth + 1))
     assert isinstance(parsed, Parsed | ParseFailure)
 
@@ -171,7 +171,7 @@ def test_a_value_is_accepted_exactly_if_it_is_valid(value: dict[str, Any]) -> No
     ],
     ids=["object", "half a character", "number", "missing", "cut off"],
 )
-def test_the_value_of_an_answer_is_read_as_it_is(written: str, value: object) -> None:
+def test_the_value_of_an_answer_is_read_unchanged(written: str, value: object) -> None:
     parsed = parse_answer(written)
     assert (parsed.position, parsed.value) == ("Tea", value)  # type: ignore[union-attr]
 
@@ -261,7 +261,7 @@ def test_a_part_with_too_many_wrong_values_is_refused() -> None:
 
 
 @given(value=SIMPLE_VALUES, options=st.lists(SIMPLE_VALUES, min_size=1, max_size=3), is_const=st.booleans())
-def test_equal_values_are_those_of_the_library(value: Any, options: list[Any], is_const: bool) -> None:
+def test_values_are_equal_if_the_schema_library_says_so(value: Any, options: list[Any], is_const: bool) -> None:
     part = {"const": options[0]} if is_const else {"enum": options, "uniqueItems": True}
     schema = thing(a=part)
     assert (value_problem({"a": value}, schema) == "") is Draft202012Validator(schema).is_valid({"a": value})
@@ -283,7 +283,7 @@ PART_WORDS = [
 
 
 @given(part=st.dictionaries(st.sampled_from(PART_WORDS), SIMPLE_VALUES | st.just("string"), max_size=3))
-def test_the_same_schemas_are_valid_as_for_the_library(part: dict[str, Any]) -> None:
+def test_schemas_are_valid_if_the_schema_library_says_so(part: dict[str, Any]) -> None:
     schema = thing(a=part)
     assert is_accepted(check_answer_schema, schema) is is_accepted(Draft202012Validator.check_schema, schema)
 

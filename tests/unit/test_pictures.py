@@ -56,7 +56,7 @@ def test_a_bar_is_as_long_as_its_turn(moved: DebateResult) -> None:
         moved.model_copy(update={"rounds": ()}).plot.time()
 
 
-def test_a_line_changes_its_band_where_an_agent_moves(moved: DebateResult) -> None:
+def test_a_line_changes_its_band_when_an_agent_moves(moved: DebateResult) -> None:
     axes = drawn(moved, "opinions")
     lines = [[*line.get_ydata()] for line in axes.get_lines()]
     # Three lanes for Lisbon, one for Porto, one for Faro.
@@ -76,7 +76,7 @@ def test_pairs_show_what_is_known(moved: DebateResult) -> None:
     assert (2, 0) not in cells  # Dee abstained
 
 
-def test_influence_is_who_held_the_answer_before(moved: DebateResult) -> None:
+def test_influence_comes_from_agents_that_held_the_answer_before(moved: DebateResult) -> None:
     flow = moved.opinion_flow()
     assert flow is not None
     assert flow.followed() == (
@@ -89,7 +89,7 @@ def test_influence_is_who_held_the_answer_before(moved: DebateResult) -> None:
     assert drawn(still, "influence").get_title() == "Nobody took another's answer"
 
 
-def test_a_move_to_an_answer_of_ones_own_follows_nobody() -> None:
+def test_a_move_to_a_new_answer_follows_nobody() -> None:
     flow = debated({"ada": ["1", "3"], "bo": ["2", "2"]}, seen={}).opinion_flow()
     assert flow is not None
     assert flow.followed() == ()
@@ -130,7 +130,7 @@ def test_formulas_and_long_names_stay_text() -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_drawn_is_refused_with_what_can() -> None:
+def test_an_impossible_picture_is_refused_with_the_possible_ones() -> None:
     assigned = debated(CITIES, mode="devils-advocate", rounds=2)
     for name in ("opinions", "pairs", "influence", "confidence"):
         with pytest.raises(ConfigurationError, match="no opinions to draw") as refused:

@@ -35,7 +35,7 @@ class Broken(CollaborativeMode):
         raise SystemExit(7)
 
 
-def test_what_a_mode_prints_is_no_plan() -> None:
+def test_text_that_a_mode_prints_is_not_part_of_its_plan() -> None:
     first, second = plans_by_hash_seed(Printing(), [VIEW])
     assert first == second
     assert len(first) == 1

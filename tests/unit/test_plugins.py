@@ -85,7 +85,7 @@ class Acme:
         registrar.add("night", MaxRounds.from_spec)
 
 
-def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
+def test_built_in_parts_are_registered_through_the_hooks() -> None:
     catalog = load_catalog()
     assert {"scripted", "openai-chat", "compatible", "local"} <= set(catalog.providers.names())
     assert catalog.modes.names() == tuple(name for name, _, _ in BUILTIN_MODES)
@@ -96,7 +96,7 @@ def test_what_ships_with_the_library_comes_through_the_hooks() -> None:
             assert entry.summary.strip()
 
 
-def test_a_plugin_adds_things_of_every_kind_and_is_told_where_it_runs() -> None:
+def test_a_plugin_adds_parts_of_every_kind_and_knows_where_it_runs() -> None:
     acme = Acme()
     catalog = load_catalog([acme])
     for registry, name in (
@@ -151,7 +151,7 @@ def test_a_module_like_object_is_a_plugin_too() -> None:
         pytest.param({"acme": Acme()}, "plugins must be a list", id="mapping"),
     ],
 )
-def test_what_is_no_plugin_is_said_to_be_none(plugins: Sequence[object], message: str) -> None:
+def test_an_object_that_is_not_a_plugin_is_refused(plugins: Sequence[object], message: str) -> None:
     with pytest.raises(PluginError, match=message) as caught:
         load_catalog(plugins)
     assert caught.value.hint
@@ -192,7 +192,7 @@ def test_two_plugins_of_one_class_are_both_reported() -> None:
     ]
 
 
-def test_whatever_a_hook_takes_has_a_registrar_with_a_name_to_annotate_with() -> None:
+def test_every_hook_has_a_registrar_type_to_annotate_with() -> None:
     for name in hooks.__all__:
         if name.startswith("roundtable_register_"):
             taken = inspect.signature(getattr(hooks, name)).parameters["registrar"].annotation
@@ -227,7 +227,7 @@ def test_a_plugin_that_does_not_work_is_named(plugin: object, message: str) -> N
     assert error.__cause__ is not None
 
 
-def test_two_plugins_of_one_name_are_both_named() -> None:
+def test_two_plugins_with_the_same_name_are_both_named() -> None:
     with pytest.raises(ConfigurationError, match="the provider 'acme' is already registered by Acme"):
         load_catalog([Acme(), Acme()])
 
@@ -241,7 +241,7 @@ def test_two_plugins_of_one_name_are_both_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " acme", "a:b", "acme/a"])
-def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
+def test_an_unusable_name_is_refused(name: str) -> None:
     class Odd:
         @hookimpl
         def roundtable_register_modes(self, registrar: ModeRegistrar) -> None:
@@ -266,7 +266,7 @@ def test_a_name_that_could_not_be_asked_for_is_refused(name: str) -> None:
         ("profiles", AgentProfile("y", instructions="Look."), "must be registered with an AgentProfile of this name"),
     ],
 )
-def test_a_thing_of_another_kind_is_refused_where_it_is_registered(kind: str, thing: object, message: str) -> None:
+def test_an_object_of_a_wrong_kind_is_refused_when_it_is_registered(kind: str, thing: object, message: str) -> None:
     def add(registrar: RuleRegistrar) -> None:
         registrar.add("x", thing)  # type: ignore[arg-type]  # what a careless author writes
 
@@ -275,7 +275,7 @@ def test_a_thing_of_another_kind_is_refused_where_it_is_registered(kind: str, th
         load_catalog([plugin])
 
 
-def test_what_a_hook_returns_means_nothing() -> None:
+def test_the_return_value_of_a_hook_is_ignored() -> None:
     def chatty(registrar: ModeRegistrar) -> str:
         registrar.add("quiet", CollaborativeMode())
         return "done"
@@ -283,7 +283,7 @@ def test_what_a_hook_returns_means_nothing() -> None:
     assert "quiet" in load_catalog([SimpleNamespace(roundtable_register_modes=hookimpl(chatty))]).modes
 
 
-def test_what_ships_with_the_library_fails_as_itself() -> None:
+def test_an_error_of_a_built_in_part_is_raised_unchanged() -> None:
     def make_nothing() -> Tool:
         raise ValueError("no such luck")
 

@@ -25,7 +25,7 @@ def report_of(loaded: LoadedPlugins, name: str) -> PluginReport:
     return next(report for report in loaded.reports() if report.name == name)
 
 
-def test_nothing_is_imported_before_a_name_is_asked_for(site: Site) -> None:
+def test_nothing_is_imported_before_a_name_is_requested(site: Site) -> None:
     module, other = site.install("roundtable-court"), site.install("roundtable-night")
     loaded = load_plugins()
     assert report_of(loaded, "roundtable-court").stage == "idle"
@@ -38,7 +38,7 @@ def test_nothing_is_imported_before_a_name_is_asked_for(site: Site) -> None:
     assert (report.stage, report.version, report.provides, report.failed) == ("ready", "1.0", ("mode court",), False)
 
 
-def test_who_asks_for_what_an_idle_plugin_may_bring_is_told_that_it_is_there(site: Site) -> None:
+def test_a_missing_name_hints_at_plugins_that_are_installed_but_not_loaded(site: Site) -> None:
     site.install("roundtable-court", MODE.replace("{name}", "jury"))
     with pytest.raises(ConfigurationError, match="unknown mode 'jury'") as caught:
         load_plugins().catalog.modes.get("jury")
@@ -48,13 +48,13 @@ def test_who_asks_for_what_an_idle_plugin_may_bring_is_told_that_it_is_there(sit
     assert str(caught.value.hint).endswith("install a plugin that adds it.")
 
 
-def test_an_entry_point_that_does_not_bring_the_name_leaves_it_unknown(site: Site) -> None:
+def test_an_entry_point_that_does_not_register_the_name_leaves_it_unknown(site: Site) -> None:
     site.install("roundtable-court")
     with pytest.raises(ConfigurationError, match="unknown storage 'court'"):
         load_plugins().catalog.storages.get("court")
 
 
-def test_none_looks_nothing_up(site: Site) -> None:
+def test_plugins_none_loads_no_plugin(site: Site) -> None:
     site.install("roundtable-court")
     loaded = load_plugins(Plugins.none())
     with pytest.raises(ConfigurationError, match="unknown mode 'court'"):
@@ -73,14 +73,14 @@ def test_a_plugin_is_named_by_its_distribution_or_its_entry_point(site: Site, na
         loaded.catalog.modes.get("night")
 
 
-def test_one_that_is_named_and_not_installed_is_said_at_once(site: Site) -> None:
+def test_a_named_plugin_that_is_not_installed_is_reported_at_once(site: Site) -> None:
     site.install("roundtable-court")
     with pytest.raises(PluginError, match="plugin 'roundtable-curt' is not installed") as refusal:
         load_plugins(Plugins.of("roundtable-curt"))
     assert "roundtable-court" in str(refusal.value.hint)
 
 
-def test_load_takes_all_and_an_object_comes_along(site: Site) -> None:
+def test_load_takes_all_installed_plugins_and_an_object_in_addition(site: Site) -> None:
     site.install("roundtable-court")
     site.install("roundtable-night")
     assert {"court", "night"} <= set(load_plugins(Plugins.load()).catalog.modes.names())
@@ -203,7 +203,7 @@ def test_a_plugin_that_fails_is_reported_and_breaks_nothing(
 
 
 @pytest.mark.parametrize("chosen", [Plugins(), Plugins.load(), Plugins.of("roundtable-court")], ids=str)
-def test_what_a_failed_plugin_would_have_brought_fails_with_its_own_error(site: Site, chosen: Plugins) -> None:
+def test_a_name_of_a_failed_plugin_fails_with_the_error_of_the_plugin(site: Site, chosen: Plugins) -> None:
     site.install("roundtable-court", "raise LookupError('no licence')")
     table = Roundtable(["scripted:x"], storage="memory://", plugins=chosen, settings=Settings())
     for ask in (
@@ -229,7 +229,7 @@ def test_a_name_registered_before_the_failure_is_known_to_be_missing(site: Site)
 
 
 @pytest.mark.slow
-def test_a_plugin_that_blocks_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_that_blocks_is_abandoned(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(sys.modules[__name__]), "OBSTRUCTIONS", OBSTRUCTIONS)
     sys.modules["obstructions"] = sys.modules[__name__]
     waits = "import obstructions\nobstructions.OBSTRUCTIONS.wait(60)"
@@ -251,7 +251,7 @@ def test_a_plugin_that_blocks_is_given_up(site: Site, monkeypatch: pytest.Monkey
         del sys.modules["obstructions"]
 
 
-def test_two_plugins_of_one_name_are_asked_for_in_full(site: Site) -> None:
+def test_plugins_with_the_same_name_must_be_named_in_full(site: Site) -> None:
     code = hook("modes", "from roundtable.modes import DelphiMode\nregistrar.add('court', DelphiMode())")
     site.install("roundtable-bolt", code)
     site.install("roundtable-court")
@@ -269,7 +269,7 @@ def test_two_plugins_of_one_name_are_asked_for_in_full(site: Site) -> None:
     assert table._wiring.engine.modes.get_mode("roundtable-bolt/court").name == "delphi"
 
 
-def test_what_is_built_in_keeps_its_name(site: Site) -> None:
+def test_built_in_parts_keep_their_names(site: Site) -> None:
     site.install(
         "roundtable-usurper",
         hook("modes", "from roundtable.modes import DelphiMode\nregistrar.add('collaborative', DelphiMode())"),
@@ -317,14 +317,14 @@ def test_a_hundred_broken_plugins_leave_a_working_host_and_a_readable_report(sit
     assert "court" in loaded.catalog.modes
 
 
-def test_unreadable_metadata_of_strangers_is_none_of_our_business(site: Site) -> None:
+def test_unreadable_metadata_of_other_packages_is_ignored(site: Site) -> None:
     site.install("roundtable-nameless", metadata="\n")
     (site.folder / "stranger-1.0.dist-info").mkdir()
     (site.folder / "stranger-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[roundtable]")
     assert not any("stranger" in report.name for report in load_plugins().reports())
 
 
-async def test_a_debate_under_the_mode_and_rule_of_an_installed_plugin(site: Site) -> None:
+async def test_a_debate_can_use_the_mode_and_rule_of_an_installed_plugin(site: Site) -> None:
     from roundtable.testing import scripted_agents
 
     rule = "from roundtable.scoring import Rule, rule_registry\n"
@@ -337,7 +337,7 @@ async def test_a_debate_under_the_mode_and_rule_of_an_installed_plugin(site: Sit
     assert (result.session.mode, result.decision.rule if result.decision else None) == ("court", "veto")
 
 
-async def test_an_analyzer_and_a_tool_of_installed_plugins_are_asked_for_by_name(site: Site) -> None:
+async def test_an_analyzer_and_a_tool_of_installed_plugins_are_chosen_by_name(site: Site) -> None:
     from roundtable.testing import scripted_agents
 
     meter = "from roundtable.analysis import ConsensusAnalyzer\n"
@@ -354,7 +354,7 @@ async def test_an_analyzer_and_a_tool_of_installed_plugins_are_asked_for_by_name
     assert result.consensus.agreement_level == 1
 
 
-def test_requirements_of_other_things_and_for_other_places_are_passed_over(site: Site) -> None:
+def test_requirements_for_other_packages_and_platforms_are_ignored(site: Site) -> None:
     elsewhere = "roundtable-sdk>=99; sys_platform == 'nowhere'"
     site.install("roundtable-court", requires=("anyio>=999", elsewhere, "roundtable-sdk>=0.1"))
     assert "court" in load_plugins(Plugins.load()).catalog.modes

@@ -54,7 +54,7 @@ def ends(_: Event) -> None:
     raise SystemExit(3)
 
 
-def test_events_are_told_in_order_on_one_other_thread() -> None:
+def test_events_are_delivered_in_order_on_one_other_thread() -> None:
     notes = Notes()
     watcher = ObserverThread("notes", notes)
     for number in range(1, 50):
@@ -68,7 +68,7 @@ def test_events_are_told_in_order_on_one_other_thread() -> None:
     assert (len(notes.heard), watcher.left_out) == (49, 1)
 
 
-def test_an_observer_that_blocks_loses_events_and_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_observer_that_blocks_loses_events_and_delays_nothing(caplog: pytest.LogCaptureFixture) -> None:
     gate = threading.Event()
     notes = Notes(lambda _: gate.wait(60))
     watcher = ObserverThread("slow", notes, most=4)
@@ -143,7 +143,7 @@ def a_call() -> ModelCall:
     return ModelCall(provider="p", model="m", endpoint="", started_at=datetime(2031, 1, 1, tzinfo=UTC), duration_s=1.0)
 
 
-def test_a_call_that_is_heard_forgives_failures() -> None:
+def test_a_delivered_call_forgives_failures() -> None:
     notes = Caller(lambda _: 1 / 0)
     watcher = ObserverThread("moody", notes)
     for _ in range(2 * FAILURES):
@@ -153,7 +153,7 @@ def test_a_call_that_is_heard_forgives_failures() -> None:
     assert (len(notes.heard), notes.calls, watcher.left_out) == (2 * FAILURES, 2 * FAILURES, 0)
 
 
-async def test_a_call_that_nobody_hears_forgives_no_failures() -> None:
+async def test_a_call_without_a_receiver_forgives_no_failures() -> None:
     notes = Notes(lambda _: 1 / 0)
 
     class Plugin:
@@ -179,7 +179,7 @@ def test_a_failure_at_the_end_is_logged(caplog: pytest.LogCaptureFixture, kind: 
     assert f"the observer stuck failed to close: {kind.__name__}: stuck" in caplog.text
 
 
-def test_what_an_observer_does_to_an_event_changes_nothing() -> None:
+def test_changes_of_an_observer_to_an_event_have_no_effect() -> None:
     def meddle(one: Any) -> None:
         one.result["spoiled"] = True
 
@@ -225,7 +225,7 @@ def table(*plugins: object, observers: Any = ()) -> Roundtable:
     return Roundtable(agents, storage="memory://", plugins=list(plugins), observers=observers, settings=Settings())
 
 
-async def test_an_observer_of_a_chosen_plugin_hears_every_event_once() -> None:
+async def test_an_observer_of_a_chosen_plugin_gets_every_event_once() -> None:
     notes = Notes()
     made = table(Chatty(notes), observers=["chatty"])
     result = await made.debate("Tea?", rounds=1)
@@ -236,7 +236,7 @@ async def test_an_observer_of_a_chosen_plugin_hears_every_event_once() -> None:
     assert notes.closed == 1
 
 
-async def test_a_debate_is_the_same_beside_an_observer_that_blocks_and_one_that_ends_programs() -> None:
+async def test_a_debate_is_unaffected_by_observers_that_block_or_exit() -> None:
     gate = threading.Event()
     try:
         made = table(Chatty(Notes(lambda _: gate.wait(60))))
@@ -249,7 +249,7 @@ async def test_a_debate_is_the_same_beside_an_observer_that_blocks_and_one_that_
     await made.aclose()
 
 
-async def test_an_installed_observer_is_asked_for_by_name(site: Site) -> None:
+async def test_an_installed_observer_is_chosen_by_name(site: Site) -> None:
     site.install("roundtable-chatty", hook("observers", "registrar.add('chatty', lambda settings: settings)"))
     unasked = table()
     assert unasked._wiring.hub.has_listeners("s") is False
@@ -311,7 +311,7 @@ async def test_an_observer_of_a_plugin_is_made_when_a_debate_begins() -> None:
     assert len(made) == 1
 
 
-def test_an_observer_without_an_end_is_let_go() -> None:
+def test_an_observer_that_never_ends_is_released() -> None:
     class Endless:
         def __init__(self) -> None:
             self.heard: list[Event] = []
@@ -326,7 +326,7 @@ def test_an_observer_without_an_end_is_let_go() -> None:
     assert len(observer.heard) == 1
 
 
-def test_an_observer_whose_queue_stays_full_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_observer_whose_queue_stays_full_is_abandoned(caplog: pytest.LogCaptureFixture) -> None:
     gate, begun = threading.Event(), threading.Event()
     watcher = ObserverThread("stuck", Notes(lambda _: (begun.set(), gate.wait(60))), most=1)
     watcher.notify(event())

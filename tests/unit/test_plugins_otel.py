@@ -100,7 +100,7 @@ async def test_a_debate_is_one_trace_of_rounds_and_turns() -> None:
     assert all((span.end_time or 0) >= (span.start_time or 1) for span in (debate, *rounds, *turns))
 
 
-async def test_what_was_said_is_written_only_when_it_is_asked_for() -> None:
+async def test_texts_are_written_only_on_request() -> None:
     quiet, loud = Traced(), Traced(content=True)
     for traced in (quiet, loud):
         await held(traced, {"ada": f"Tea {SECRET}", "bo": "Tea"})
@@ -196,7 +196,7 @@ async def test_calls_of_a_turn_that_was_given_up_are_written_with_the_debate() -
     assert errors == {"ada": None, "bo": "cancelled"}
 
 
-async def test_an_observer_behind_a_thread_gets_calls_before_the_events_that_come_of_them() -> None:
+async def test_an_observer_on_a_thread_gets_calls_before_their_events() -> None:
     heard: list[str] = []
 
     class Listener:
@@ -322,7 +322,7 @@ def test_tools_are_spans_of_their_turn() -> None:
     assert facts(debate)["error.type"] == "QuorumLost"
 
 
-def test_what_is_open_at_the_end_is_ended() -> None:
+def test_open_spans_are_ended_at_the_end() -> None:
     traced = Traced()
     traced.observer.notify(RoundStart(session_id="s", timestamp=utc_now(), round=1, agents=("ada",)))
     assert traced.spans.get_finished_spans() == ()
@@ -331,12 +331,12 @@ def test_what_is_open_at_the_end_is_ended() -> None:
 
 
 @pytest.mark.parametrize(("given", "content"), [(None, False), ("true", True), ("no", False), ("SPAN_ONLY", True)])
-def test_the_variable_of_opentelemetry_lets_content_in(given: str | None, content: bool) -> None:
+def test_the_variable_of_opentelemetry_allows_content(given: str | None, content: bool) -> None:
     environment = {} if given is None else {CONTENT_VARIABLE: given}
     assert open_telemetry(Settings.from_env(environment))._content is content
 
 
-async def test_it_is_asked_for_by_name() -> None:
+async def test_the_otel_observer_is_chosen_by_name() -> None:
     agents = scripted_agents({"ada": "Tea"})
     table = Roundtable(agents, storage="memory://", observers=["otel"], settings=Settings())
     assert (await table.debate("Tea?", rounds=1)).status == "completed"
@@ -344,13 +344,13 @@ async def test_it_is_asked_for_by_name() -> None:
 
 
 @pytest.mark.slow
-def test_nobody_loads_it_who_has_not_asked_for_it() -> None:
+def test_opentelemetry_is_loaded_only_on_request() -> None:
     code = "import sys, roundtable; roundtable.Roundtable(storage='memory://')._wiring; "
     code += "assert 'opentelemetry' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(ConfigurationError, match="traces need OpenTelemetry") as refusal:
         _ = Roundtable(storage="memory://", observers=["otel"], settings=Settings())._wiring

@@ -43,7 +43,7 @@ def properties(schema: Any) -> dict[str, Any]:
     return found
 
 
-def test_claims_are_asked_for_only_where_the_debate_wants_them() -> None:
+def test_claims_are_requested_only_if_the_debate_wants_them() -> None:
     plain, wanted = planned(view()), planned(view(claims=True))
     assert not asks_claims(plain)
     assert '"claims"' not in answer_format(plain, FULL, Fence(NONCE))
@@ -54,7 +54,7 @@ def test_claims_are_asked_for_only_where_the_debate_wants_them() -> None:
     assert not asks_claims(planned(view(claims=True), answer="ballot", options=("a", "b")))
 
 
-def test_labels_are_spoken_of_only_where_the_prompt_shows_some() -> None:
+def test_labels_are_mentioned_only_if_the_prompt_shows_some() -> None:
     first = view(claims=True)
     later = view(said("Bo", "Tea.", claims=claims_of(0, "Tea keeps.")), claims=True)
     assert "attack" not in ask(ADA, FULL, planned(first))[-1].content
@@ -177,9 +177,7 @@ def test_an_anonymous_view_hides_names_in_addresses_of_others_only(url: str, sho
 
 
 @given(st.text(), st.integers(), KEYS, st.integers(1, 5))
-def test_a_label_is_well_formed_the_same_again_and_another_for_each_number(
-    topic: str, seed: int, turn: TurnKey, number: int
-) -> None:
+def test_labels_are_well_formed_stable_and_distinct(topic: str, seed: int, turn: TurnKey, number: int) -> None:
     label = claim_id(topic, seed, turn, number)
     assert is_claim_id(label)
     assert label == claim_id(topic, seed, turn, number)
@@ -189,5 +187,5 @@ def test_a_label_is_well_formed_the_same_again_and_another_for_each_number(
 @pytest.mark.parametrize(
     "text", ["R1-KTBM-0", "R1-KTBM-6", "R1-AEIO-1", "R12345-KTBM-1", "xR1-KTBM-1", "R1-KTBM-1x", ""]
 )
-def test_other_texts_are_no_labels(text: str) -> None:
+def test_other_texts_are_not_labels(text: str) -> None:
     assert not is_claim_id(text)

@@ -50,7 +50,7 @@ def test_all_earlier_answers_are_shown_in_order_when_they_fit() -> None:
     assert "left out" not in text
 
 
-def test_the_oldest_answers_are_left_out_first_and_the_number_is_told() -> None:
+def test_the_oldest_answers_are_left_out_first_and_their_number_is_stated() -> None:
     text = user(SMALL, planned(view(*rounds(9))))
     names = shown(text, 9)
     left_out = 18 - len(names)
@@ -59,7 +59,7 @@ def test_the_oldest_answers_are_left_out_first_and_the_number_is_told() -> None:
     assert f"Answers given so far ({left_out} left out for length):" in text
 
 
-def test_the_newest_are_left_out_first_where_the_policy_says_so() -> None:
+def test_the_newest_answers_are_left_out_first_if_the_policy_says_so() -> None:
     policy = ContextPolicy(keep="earliest")
     names = shown(user(SMALL, planned(view(*rounds(9)), context=policy)), 9)
     assert names[:2] == ["Bo-1", "Cy-1"]
@@ -73,7 +73,7 @@ def test_a_policy_can_allow_fewer_tokens_than_the_window_has() -> None:
     assert len(shown(user(SMALL, planned(view(*rounds(9)), context=generous)), 9)) < 18
 
 
-def test_a_note_stands_even_where_no_answer_fits() -> None:
+def test_a_note_is_shown_even_if_no_answer_fits() -> None:
     text = user(FULL, planned(view(*rounds(1)), context=ContextPolicy(max_tokens=1)))
     assert "Answers given so far (2 left out for length):" in text
 
@@ -97,7 +97,7 @@ def test_the_answer_and_the_system_prompt_count_against_the_window() -> None:
         compose(system="word " * 300)
 
 
-def test_the_estimate_is_no_lower_for_other_scripts_than_one_token_for_two_bytes() -> None:
+def test_the_estimate_for_other_scripts_is_at_least_one_token_for_two_bytes() -> None:
     assert estimate_tokens("") == 1
     assert estimate_tokens("a" * 350) == 101
     assert estimate_tokens("я" * 100) == 101
@@ -112,27 +112,27 @@ def test_a_compact_prompt_shows_the_latest_line_of_each_other_speaker() -> None:
     assert lines == ['Bo says: "Bo-3 word word"', 'Cy says: "Cy-3 word word"']
 
 
-def test_a_compact_prompt_asks_its_question_after_what_to_think_of() -> None:
+def test_a_compact_prompt_asks_its_question_after_its_context() -> None:
     note = Note(label="your perspective", text="Technical, at length", brief="Technical.")
     lines = user(COMPACT, planned(view(), notes=(note,))).splitlines()
     assert lines[0] == 'Your perspective: "Technical."'
     assert lines[1].startswith("Question: ")
 
 
-def test_a_compact_prompt_shows_the_earliest_lines_where_the_policy_says_so() -> None:
+def test_a_compact_prompt_shows_the_earliest_lines_if_the_policy_says_so() -> None:
     policy = ContextPolicy(keep="earliest")
     text = user(COMPACT, planned(view(*rounds(3, words=2)), context=policy))
     assert "Bo-1" in text
     assert "Bo-3" not in text
 
 
-def test_two_speakers_of_one_name_are_two_speakers() -> None:
+def test_two_speakers_with_the_same_name_are_distinct() -> None:
     turns = [said("Bo", "first"), said("Cy", "second", slot=1).model_copy(update={"agent_name": "Bo"})]
     text = user(COMPACT, planned(view(*turns)))
     assert 'Bo says: "first"\nBo 2 says: "second"' in text
 
 
-def test_a_compact_prompt_stays_within_its_length_whatever_was_said() -> None:
+def test_a_compact_prompt_stays_within_its_length_for_any_answers() -> None:
     speakers = [said(f"S{number}", "longer " * 60, slot=number) for number in range(9)]
     context = view(*speakers, agents=view().agents)
     messages = ask(SKEPTIC, COMPACT, planned(context))
@@ -155,7 +155,7 @@ def test_long_names_and_facts_are_cut_in_a_compact_prompt() -> None:
     assert max(map(len, text.splitlines())) <= 310
 
 
-def test_a_system_prompt_of_one_s_own_replaces_the_opening_alone() -> None:
+def test_a_custom_system_prompt_replaces_only_the_opening() -> None:
     context = planned(view(mode_prompt="Extra."))
     own = SKEPTIC.model_copy(update={"system_prompt": "You are a notary."})
     text = compose_system(own, context, FULL, Fence(NONCE))
@@ -180,12 +180,12 @@ def test_a_turn_without_a_plan_still_has_a_prompt() -> None:
     assert "Reasoning" not in text
 
 
-def test_the_task_stands_in_for_a_missing_brief() -> None:
+def test_the_task_replaces_a_missing_brief() -> None:
     context = planned(view(), brief="", task="Say yes or no.")
     assert "You are Ada. Say yes or no. Text" in compose_system(ADA, context, COMPACT, Fence(NONCE))
 
 
-def test_instructions_differ_while_nobody_has_spoken() -> None:
+def test_instructions_of_the_opening_differ_from_later_ones() -> None:
     prompt = load_mode_prompt("collaborative").role("participant")
     opening, later = (render_layers(prompt, opening=opening) for opening in (True, False))
     assert "MY PERSPECTIVE" in opening
@@ -197,7 +197,7 @@ def test_instructions_differ_while_nobody_has_spoken() -> None:
         load_mode_prompt("no such mode")
 
 
-def test_a_schema_asks_for_what_the_words_ask_for() -> None:
+def test_a_schema_asks_for_the_same_as_the_prompt() -> None:
     def definition(profile: ModelProfile, **changes: object) -> dict[str, object]:
         schema = answer_schema(planned(view(options=changes.pop("options", None)), **changes), profile)
         assert schema is not None
@@ -249,7 +249,7 @@ def test_only_a_tiny_model_asked_for_a_position_is_shown_an_example() -> None:
     assert answer_example(planned(view()), COMPACT) is not None
 
 
-def test_own_answers_are_called_one_s_own_and_rounds_follow_what_is_seen() -> None:
+def test_own_answers_are_marked_and_rounds_follow_the_visible_answers() -> None:
     turns = [said("Ada", "one", round_=1), said("Bo", "two", round_=2, slot=1)]
     backwards = [Visible(turn=turn.key, shown_as=turn.agent_name) for turn in reversed(turns)]
     text = user(FULL, planned(view(*turns), sees=backwards))

@@ -35,7 +35,7 @@ def quoted(agent: str, number: int = 1, *, shown_as: str = "", own: bool = False
     return Quotation(shown_as or agent.title(), number, own, response, TurnKey(number, "positions", slot))
 
 
-def test_speakers_of_one_name_get_numbers_and_nobody_else_is_you() -> None:
+def test_speakers_with_the_same_name_get_numbers_and_only_the_agent_itself_is_you() -> None:
     named = label_quotations(
         [
             quoted("ada", shown_as="Alex"),
@@ -93,14 +93,14 @@ def test_a_strict_schema_has_a_verdict_or_null_for_every_label() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"options": ("a", "b")}, {"stance": "YES"}, {"answer": "text"}])
-def test_nothing_is_compared_where_it_means_nothing(changes: dict[str, Any]) -> None:
+def test_no_comparison_is_requested_where_it_has_no_meaning(changes: dict[str, Any]) -> None:
     context = planned(view(options=changes.pop("options", None)), **changes)
     text = answer_format(context, FULL, Fence(NONCE), compared={"Bo": "Bo", "you": "you"})
     assert "bottom_line" not in text
     assert "compared" not in text
 
 
-def test_what_is_asked_for_in_addition_is_short() -> None:
+def test_the_additional_instructions_are_short() -> None:
     context = planned(view())
     full = answer_format(context, FULL, Fence(NONCE), compared={"Bo": "Bo", "you": "you"})
     without = "\n".join(line for line in full.splitlines() if '"bottom_line"' not in line and '"compared"' not in line)
@@ -187,7 +187,7 @@ def test_keys_of_comparisons_are_plain_and_the_prompt_says_for_whom() -> None:
         assert (len(kept), dropped) == (1, ()), label
 
 
-def test_two_answers_of_a_speaker_in_a_round_have_labels_of_their_own() -> None:
+def test_two_answers_of_a_speaker_in_a_round_have_separate_labels() -> None:
     first, second = label_quotations([quoted("ada"), quoted("ada", slot=3)])
     assert (first.label, second.label) == ("round 1, answer of Ada", "round 1, answer 2 of Ada")
     shown = Fence(NONCE).quote("So.", label=first.label)
@@ -246,7 +246,7 @@ def test_a_quotation_and_its_tokens_are_the_same_for_every_reader(name, position
         assert quote_with_tokens(quotation, fence) == (text, estimate_tokens(text))
 
 
-def test_what_is_rendered_of_an_answer_goes_with_the_answer():
+def test_the_cached_text_of_an_answer_is_freed_with_the_answer():
     answer = AgentResponse(agent_id="ada", agent_name="Ada", position="Tea")
     gc.collect()
     before = len(_rendered_answers)
@@ -260,7 +260,7 @@ def test_what_is_rendered_of_an_answer_goes_with_the_answer():
     assert len(_rendered_answers) == before
 
 
-def test_where_the_prompt_was_cut_the_answers_that_it_shows_are_compared():
+def test_if_the_prompt_was_cut_only_the_shown_answers_are_compared():
     def of(place: int) -> Quotation:
         return replace(
             quoted(f"a{place}", slot=place),
@@ -301,7 +301,7 @@ def test_an_agent_that_compares_its_own_answer_by_name_is_told_what_it_is_called
     assert (kept, dropped) == ((), ("the answer compared as 'Bo' is the agent's own, which is called 'you'",))
 
 
-def test_a_key_that_is_another_speakers_name_stands_for_nobody_else():
+def test_a_key_equal_to_the_name_of_a_speaker_means_only_that_speaker():
     quotations = label_quotations(
         [quoted("bo", shown_as="Bo X"), quoted("cy", shown_as="Bo_X", slot=1), quoted("dee", shown_as="bo x.", slot=2)]
     )
@@ -317,7 +317,7 @@ def test_a_key_that_is_another_speakers_name_stands_for_nobody_else():
         assert ([found.turn.slot for found in kept], dropped) == ([slot], ())
 
 
-def test_a_number_in_a_key_is_no_speaker_of_that_name():
+def test_a_number_in_a_key_is_not_a_speaker_with_that_name():
     quotations = [quoted("ada", shown_as="speaker_2"), quoted("bo", shown_as="\u6771", slot=1)]
     assert {key: it.response.agent_id for key, it in comparable(quotations).items()} == {
         "speaker_2": "ada",

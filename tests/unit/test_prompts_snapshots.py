@@ -55,7 +55,7 @@ def test_a_prompt_changes_only_with_its_version(path: Path) -> None:
     assert path.read_text("utf-8") == snapshots()[path], f"the text of {path.stem} changed: raise its version"
 
 
-def test_a_mode_s_instructions_are_part_of_the_prompts_of_this_version() -> None:
+def test_the_instructions_of_a_mode_are_part_of_the_prompts_of_this_version() -> None:
     text = rendered("full-opening")
     assert render_layers(load_mode_prompt("collaborative").role("participant"), opening=True) in text
 

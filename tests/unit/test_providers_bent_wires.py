@@ -77,7 +77,7 @@ class TestHalvesOfACharacter:
             (["a\ud800b", "c"], "a\ufffdbc"),
         ],
     )
-    def test_are_joined_and_a_lone_half_is_replaced(self, wire, pieces, text):
+    def test_halves_of_a_character_are_joined_and_a_lone_half_is_replaced(self, wire, pieces, text):
         response, deltas = decode(wire, stream_of(wire, *pieces))
         assert response.text == text
         assert "".join(delta.text for delta in deltas) == text
@@ -122,12 +122,12 @@ def test_halves_of_a_character_are_joined_in_reasoning_and_arguments(wire, body,
         ("null", {}),
     ],
 )
-def test_arguments_are_read_behind_empty_ones_and_inside_a_text(text, arguments):
+def test_arguments_are_read_after_empty_ones_and_inside_a_text(text, arguments):
     assert arguments_of(text) == (arguments, None)
 
 
 @pytest.mark.parametrize("text", ['"tea"', '{"q": ', '{"a":1}{"b":2}', '"{"', "[1]", "{}tea", '"{\\"q\\": "'])
-def test_arguments_that_hold_no_object_stay_invalid(text):
+def test_arguments_without_an_object_stay_invalid(text):
     assert arguments_of(text) == ({}, text)
 
 
@@ -156,11 +156,11 @@ class TestNumbersOfBlocks:
             pytest.param([*text_block(3, "T"), *text_block(1, "ea")], id="any order"),
         ],
     )
-    def test_may_repeat(self, events):
+    def test_block_numbers_may_repeat(self, events):
         response, deltas = decode("anthropic", message(*events))
         assert response.text == "Tea" == "".join(delta.text for delta in deltas)
 
-    def test_keep_calls_apart(self):
+    def test_repeated_block_numbers_keep_calls_apart(self):
         used = [{"type": "tool_use", "id": id_, "name": "look", "input": {}} for id_ in "ab"]
         arguments = [{"type": "input_json_delta", "partial_json": f'{{"q": {number}}}'} for number in (1, 2)]
         events = [event for at in (0, 1) for event in block(0, used[at], arguments[at])]
@@ -174,7 +174,7 @@ class TestNumbersOfBlocks:
             pytest.param([*text_block(0, "Tea"), *text_block(0, "Tea")], id="a block twice"),
         ],
     )
-    def test_do_not_hide_a_stream_that_repeats_itself(self, events):
+    def test_repeated_block_numbers_do_not_hide_a_stream_that_repeats_itself(self, events):
         with pytest.raises(AgentError, match="repeats itself"):
             decode("anthropic", message(*events))
 
@@ -202,7 +202,7 @@ class TestPoorLastEvents:
 
     @pytest.mark.parametrize("event", ARGUMENTS)
     @pytest.mark.parametrize("output", POOR)
-    def test_keep_the_arguments_of_the_stream(self, event, output):
+    def test_poor_last_events_keep_the_arguments_of_the_stream(self, event, output):
         body = sse(item_event("added", call_item("")), event, item_event("done", call_item("")), completed(output))
         response, _ = decode("openai", body)
         assert [dict(call.arguments) for call in response.tool_calls] == [{"q": "a"}]
@@ -218,17 +218,17 @@ class TestPoorLastEvents:
         ],
     )
     @pytest.mark.parametrize("output", [[], [text_item("")], [text_item("T")], [{"type": "reasoning", "summary": []}]])
-    def test_keep_the_text_of_the_stream(self, event, output):
+    def test_poor_last_events_keep_the_text_of_the_stream(self, event, output):
         response, deltas = decode("openai", sse(event, completed(output)))
         assert response.text == "Tea"
         assert response.finish_reason == ("refusal" if "refusal" in event["type"] else "stop")
         assert "".join(delta.text for delta in deltas) == "Tea"
 
-    def test_keep_a_whole_last_event(self):
+    def test_a_complete_last_event_is_kept(self):
         response, _ = decode("openai", sse(piece("Te"), completed([text_item("Coffee")])))
         assert response.text == "Coffee"
 
-    def test_keep_the_input_of_custom_tools_and_the_reasoning(self):
+    def test_poor_last_events_keep_the_input_of_custom_tools_and_the_reasoning(self):
         custom = {"type": "custom_tool_call", "id": "x", "call_id": "x", "name": "run", "input": ""}
         events = (
             {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0, "delta": "Hm"},
@@ -238,7 +238,7 @@ class TestPoorLastEvents:
         response, _ = decode("openai", sse(*events, completed([{"type": "reasoning", "summary": []}, custom])))
         assert (response.reasoning, dict(response.tool_calls[0].arguments)) == ("Hm", {"input": "ls"})
 
-    def test_keep_two_calls_apart_that_have_the_same_position(self):
+    def test_poor_last_events_keep_calls_with_the_same_position_apart(self):
         events = [
             event
             for call_id in ("c1", "c2")
@@ -258,12 +258,12 @@ def test_a_call_that_the_server_calls_incomplete_was_cut_off():
 
 
 class TestTextBehindTheEndOfAnAnswer:
-    def test_of_google_is_refused(self):
+    def test_text_after_the_end_of_an_answer_of_google_is_refused(self):
         with pytest.raises(AgentError, match="goes on after the end") as caught:
             decode("google", sse(part("Tea", finishReason="STOP"), part(" Coffee")))
         assert caught.value.retryable
 
-    def test_counts_in_chunks_with_a_finish_reason_of_their_own(self):
+    def test_text_in_chunks_with_their_own_finish_reason_counts(self):
         chunks = (part("Te", finishReason="STOP"), part("a", finishReason="STOP"), part(""), {"usageMetadata": {}})
         assert decode("google", sse(*chunks))[0].text == "Tea"
 
@@ -280,7 +280,7 @@ LLAMA = {"code": 400, "message": "the request exceeds the available context size
         json.dumps({"error": LLAMA}).encode() + b"\n\ndata: [DONE]\n\n",
     ],
 )
-def test_an_error_in_a_field_of_its_own_is_reported(wire, body):
+def test_an_error_in_a_separate_field_is_reported(wire, body):
     with pytest.raises(ContextTooLong, match="context size"):
         decode(wire, body)
 
@@ -296,14 +296,14 @@ class TestRefusals:
         ["Unexpected endpoint or method. (POST /x)", "Not Found", "404 page not found", "Cannot POST /x",
          "no Route matched with those values", "Invalid URL (POST /chat/completions)"],
     )  # fmt: skip
-    def test_under_status_200_at_a_wrong_address_name_the_base_url(self, wire, text):
+    def test_errors_under_status_200_at_a_wrong_address_name_the_base_url(self, wire, text):
         for fails in (lambda: whole(wire, {"error": text}), lambda: decode(wire, sse({"error": text}))):
             with pytest.raises(AgentError, match=re.escape(text[:9])) as caught:
                 fails()
             assert not caught.value.retryable
             assert "base URL" in caught.value.hint
 
-    def test_under_status_200_for_another_reason_are_tried_again(self, wire):
+    def test_errors_under_status_200_for_another_reason_are_retried(self, wire):
         with pytest.raises(APINetworkError) as caught:
             whole(wire, {"error": "overloaded, come back"})
         assert caught.value.retryable
@@ -318,19 +318,19 @@ class TestRefusals:
             (429, "You have hit your spending limit."),
         ],
     )
-    def test_for_a_spending_limit_name_the_account(self, wire, status, text):
+    def test_errors_for_a_spending_limit_name_the_account(self, wire, status, text):
         error = DIALECTS[wire].parse_error(status, {}, json.dumps({"error": {"message": text}}).encode())
         assert type(error) is APIAuthError
         assert "billing" in error.hint
         assert not error.retryable
 
-    def test_for_a_limit_of_calls_are_tried_again(self, wire):
+    def test_errors_for_a_limit_of_calls_are_retried(self, wire):
         for text in ("Rate limit reached for the monthly quota of calls", "Too many requests"):
             assert DIALECTS[wire].parse_error(429, {}, json.dumps({"error": {"message": text}}).encode()).retryable
 
     @pytest.mark.parametrize("status", [400, 401, 403, 407])
     @pytest.mark.parametrize("body", [b"<!DOCTYPE html><html>no", b"<!-- x --><html>", b"error code: 1020"])
-    def test_with_a_web_page_do_not_blame_the_key(self, wire, status, body):
+    def test_errors_with_a_web_page_do_not_blame_the_key(self, wire, status, body):
         error = DIALECTS[wire].parse_error(status, {}, body)
         assert type(error) is APINetworkError
         assert "key" not in error.hint
@@ -344,7 +344,7 @@ class TestRefusals:
             {"message": "User location is not supported for the API use.", "status": "FAILED_PRECONDITION"},
         ],
     )
-    def test_for_a_region_do_not_blame_the_key(self, wire, error):
+    def test_errors_for_a_region_do_not_blame_the_key(self, wire, error):
         for status in (400, 403):
             found = DIALECTS[wire].parse_error(status, {}, json.dumps({"error": error}).encode())
             assert "region" in found.hint
@@ -353,7 +353,7 @@ class TestRefusals:
 
 @pytest.mark.parametrize("details", [{}, {"completion_tokens_details": None},
                                      {"completion_tokens_details": {"reasoning_tokens": 0}}])  # fmt: skip
-def test_thinking_that_only_the_total_counts_is_output(details):
+def test_thinking_that_is_counted_only_in_the_total_is_output(details):
     usage = {"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623, **details}
     choices = [{"index": 0, "message": {"content": "Tea"}, "finish_reason": "stop"}]
     seen = [whole("compatible", {"choices": choices, "usage": usage}).usage]
@@ -386,7 +386,7 @@ def history(call_id):
         (DIALECTS["compatible"], "anthropic/claude-sonnet-4-5", "[a-zA-Z0-9_-]{1,64}"),
     ],
 )
-def test_ids_of_calls_that_another_provider_made_get_a_form_that_is_accepted(dialect, model, form, call_id):
+def test_call_ids_of_another_provider_are_converted_to_an_accepted_form(dialect, model, form, call_id):
     body = body_of(dialect, ChatRequest(model=model, messages=history(call_id)))
     ids = re.findall(r'"(?:tool_use_id|tool_call_id|call_id|id)": ("(?:[^"\\]|\\.)*")', json.dumps(body))
     made, answered = map(json.loads, ids)

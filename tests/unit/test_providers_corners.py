@@ -33,7 +33,7 @@ def whole(name, answer):
 
 
 class TestAnthropic:
-    def test_arguments_that_are_no_json_are_told_and_go_back_as_an_object(self):
+    def test_invalid_json_arguments_are_reported_and_sent_back_as_an_object(self):
         used = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
         events = blocks((used, {"type": "input_json_delta", "partial_json": '{"a": '}))
         response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
@@ -55,7 +55,7 @@ class TestAnthropic:
         assert response.native.items[0] == {"type": "compaction", "content": "Tea so far."}
 
     @pytest.mark.parametrize("summary", [{"content": "Tea.", "encrypted_content": "EpwB"}, {"content": None}])
-    def test_encrypted_and_failed_summaries_go_back_unchanged(self, summary):
+    def test_encrypted_and_failed_summaries_are_sent_back_unchanged(self, summary):
         begun = {"type": "compaction", "content": None}
         events = blocks((begun, {"type": "compaction_delta", **summary}), ({"type": "text", "text": "Hi"},))
         response, _ = decode("anthropic", sse(ANTHROPIC_START, *events, *ANTHROPIC_END))
@@ -113,7 +113,7 @@ class TestAnthropic:
             kept = [content[1], done, found, *content[6:]]
             assert list(response.native.items) == kept
 
-    def test_what_a_summary_of_the_conversation_consumed_is_counted_too(self):
+    def test_the_usage_of_a_summary_of_the_conversation_is_counted_too(self):
         parts = [
             {"type": "compaction", "input_tokens": 180, "output_tokens": 3, "cache_read_input_tokens": 20},
             {"type": "message", "input_tokens": 23, "output_tokens": 1},
@@ -147,7 +147,7 @@ class TestAnthropic:
             assert [tool["name"] for tool in body["tools"]] == ["web_search"]
             assert "tool_choice" not in body
 
-    def test_a_text_of_white_space_does_not_go_back(self):
+    def test_a_text_of_white_space_is_not_sent_back(self):
         thought = {"type": "thinking", "thinking": "Look it up.", "signature": "s"}
         used = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
         answer = whole(
@@ -159,25 +159,25 @@ class TestAnthropic:
         body = DIALECTS["anthropic"].build_request(request, base_url="https://a.example", stream=False).body
         assert json.loads(body)["messages"][1]["content"] == [thought, used]
 
-    def test_a_result_that_is_a_text_is_shown_as_it_is(self):
+    def test_a_result_that_is_a_text_is_shown_unchanged(self):
         result = {"type": "code_tool_result", "tool_use_id": "s", "content": "4"}
         content = [{"type": "server_tool_use", "id": "s", "name": "code", "input": {"code": "2+2"}}, result]
         answer = whole("anthropic", {"content": [*content, {"type": "text", "text": "4"}], "stop_reason": "end_turn"})
         assert (answer.server_calls[0].name, answer.server_calls[0].output) == ("code", "4")
 
-    def test_an_answer_without_content_is_worth_another_try(self):
+    def test_an_answer_without_content_is_retryable(self):
         with pytest.raises(AgentError, match="has no content") as caught:
             whole("anthropic", {"type": "message", "content": None})
         assert caught.value.retryable
 
-    def test_domains_to_leave_out(self):
+    def test_blocked_domains_are_sent(self):
         request = ChatRequest(model="m", messages=HI, search=NativeSearch(blocked_domains=("a.example",)))
         made = DIALECTS["anthropic"].build_request(request, base_url="https://a.example", stream=False)
         assert json.loads(made.body)["tools"][0]["blocked_domains"] == ["a.example"]
 
 
 class TestOpenAI:
-    def test_paragraphs_of_reasoning_and_notes_of_pages(self):
+    def test_paragraphs_of_reasoning_and_quotes_of_pages_are_kept(self):
         note = {"type": "url_citation", "url_citation": {"url": "https://a.example", "title": "A"}}
         text = {"type": "output_text", "text": "Tea.", "annotations": [note]}
         parts = [{"type": "summary_text", "text": "One."}, {"type": "summary_text", "text": "Two."}]
@@ -203,7 +203,7 @@ class TestOpenAI:
         assert response.text == "".join(delta.text for delta in deltas) == "Let me look.\n\nTea."
 
     @pytest.mark.parametrize("phase", ["commentary", "final_answer", None])
-    def test_a_text_goes_back_with_its_phase(self, phase):
+    def test_a_text_is_sent_back_with_its_phase(self, phase):
         item = {"type": "message", "id": "msg_1", "role": "assistant", **({"phase": phase} if phase else {})}
         item["content"] = [{"type": "output_text", "text": "Tea."}]
         answer = whole("openai", {"status": "completed", "output": [item]})
@@ -221,7 +221,7 @@ class TestGoogle:
         events = [{"candidates": [{"content": {"parts": [part]}}]} for part in parts]
         return decode("google", sse(*events, {"candidates": [{"finishReason": "STOP"}]}))[0]
 
-    def test_arguments_in_pieces(self):
+    def test_arguments_in_pieces_are_joined(self):
         answer = self.call(
             {"jsonPath": "$.kind", "stringValue": "te"},
             {"jsonPath": "$.kind", "stringValue": "a"},
@@ -232,11 +232,11 @@ class TestGoogle:
         assert dict(answer.tool_calls[0].arguments) == {"kind": "tea", "a.b": [3], "c": True, "none": None}
 
     @pytest.mark.parametrize("path", ["", "kind", "$", "$.a..b", "$.a[9]", "$[0]"])
-    def test_a_piece_without_a_place_is_refused(self, path):
+    def test_a_piece_without_a_position_is_refused(self, path):
         with pytest.raises(AgentError, match="has an invalid path"):
             self.call({"jsonPath": path, "stringValue": "x"})
 
-    def test_a_piece_of_no_call_is_passed_over(self):
+    def test_a_piece_without_a_call_is_skipped(self):
         part = {"functionCall": {"partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]}}
         candidate = {"content": {"parts": [part, {"text": "Tea."}]}, "finishReason": "STOP"}
         assert whole("google", {"candidates": [candidate]}).tool_calls == ()
@@ -258,7 +258,7 @@ class TestGoogle:
         assert answer.usage.searches == 1
         assert answer.server_calls[0].input == {"queries": ["tea"]}
 
-    def test_an_image_by_its_address_and_a_tool_that_must_not_be_called(self):
+    def test_an_image_url_and_a_forbidden_tool_are_sent(self):
         images = (ImagePart(url="https://a.example/i.jpeg?x=1"),)
         messages = (Message(role="user", content="", images=images),)
         request = ChatRequest.model_validate(
@@ -278,7 +278,7 @@ class TestGoogle:
 
 
 class TestChatServers:
-    def test_reasoning_in_numbered_pieces_goes_back_joined(self):
+    def test_reasoning_in_numbered_pieces_is_sent_back_joined(self):
         dialect = OpenAIChat("x", server=SERVERS["openrouter"])
         details = [
             {"type": "reasoning.text", "index": 0, "text": "Tea ", "signature": None},
@@ -305,7 +305,7 @@ class TestChatServers:
         answer = whole("compatible", {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
         assert (answer.text, answer.reasoning) == ("Tea.", "Hm.")
 
-    def test_a_profile_that_is_not_known_is_refused_with_those_that_are(self):
+    def test_an_unknown_profile_is_refused_with_the_known_ones(self):
         make = HttpProvider(BUILTIN_SPECS["compatible"])
         with pytest.raises(ConfigurationError, match=r"no profile 'grok'; known profiles: azure, .*xai"):
             make("m", ProviderConfig(profile="grok"), Settings())
@@ -314,21 +314,21 @@ class TestChatServers:
 
 
 class TestStreams:
-    def test_an_event_that_is_no_object_breaks_the_stream(self):
+    def test_an_event_that_is_not_an_object_fails_the_stream(self):
         with pytest.raises(AgentError, match="not a JSON object"):
             decode("anthropic", b"data: [1]\n\n")
 
     @pytest.mark.parametrize("tail", [b'{"error": {"code": 401, "message": "no"}}', b'[{"error": {"code": 401}}]'])
-    def test_bare_json_behind_events_is_the_error_it_says(self, tail):
+    def test_bare_json_after_events_is_read_as_an_error(self, tail):
         with pytest.raises(APIAuthError):
             decode("google", sse({"candidates": [{"content": {"parts": [{"text": "Te"}]}}]}) + tail)
 
     @pytest.mark.parametrize("tail", [b'{"error": ', b"[]", b'{"note": 1}'])
-    def test_other_bare_text_behind_events_leaves_the_stream_cut_off(self, tail):
+    def test_other_bare_text_after_events_makes_the_stream_incomplete(self, tail):
         with pytest.raises(APINetworkError, match="before the answer was complete"):
             decode("google", sse({"candidates": [{"content": {"parts": [{"text": "Te"}]}}]}) + tail)
 
-    def test_an_error_of_no_known_kind_in_a_stream_may_pass(self):
+    def test_an_unknown_error_in_a_stream_may_be_temporary(self):
         event = {"type": "error", "error": {"type": "odd_error", "message": "Hm."}}
         with pytest.raises(APINetworkError) as caught:
             decode("anthropic", sse(ANTHROPIC_START, event))
@@ -336,7 +336,7 @@ class TestStreams:
 
 
 class TestSchemas:
-    def test_the_one_schema_of_an_all_of_takes_its_place(self):
+    def test_the_only_schema_of_an_all_of_replaces_it(self):
         schema = {"description": "A kind.", "allOf": [{"type": "string", "enum": ["a", "b"]}]}
         assert to_dialect(schema, GOOGLE) == {"description": "A kind.", "type": "string", "enum": ["a", "b"]}
 
@@ -349,10 +349,10 @@ class TestSchemas:
             {"not": {"type": "string"}},
         ],
     )
-    def test_what_a_dialect_cannot_say_is_not_said_by_halves(self, schema):
+    def test_a_schema_that_a_dialect_cannot_express_is_left_out_completely(self, schema):
         assert to_dialect(schema, GOOGLE) is None
 
-    def test_a_constant_becomes_the_only_choice_where_it_has_to(self):
+    def test_a_constant_becomes_the_only_choice_if_necessary(self):
         assert to_dialect({"const": "a"}, GOOGLE) == {"enum": ["a"]}
         assert to_dialect({"const": "a"}, ANTHROPIC) == {"const": "a"}
 
@@ -376,7 +376,7 @@ def grounded(*chunks, supports=None, **more):
     [([[1], [1, 2]], ["b", "c"]), (None, ["a", "b", "c"]), ([[9], [True], ["x"]], ["a", "b", "c"])],
     ids=["some", "none", "nonsense"],
 )
-def test_gemini_cites_what_its_text_rests_on(supports, cited):
+def test_gemini_cites_the_sources_of_its_text(supports, cited):
     answer = whole("google", grounded("a", "b", "c", supports=supports, finishReason="STOP"))
     assert [link.url for link in answer.citations] == [f"https://{name}.example" for name in cited]
 
@@ -389,7 +389,7 @@ def test_places_of_sources_count_over_a_whole_stream(second):
     assert [link for delta in deltas for link in delta.citations] == list(response.citations)
 
 
-def test_a_terminator_behind_an_answer_of_gemini_is_passed_over():
+def test_a_terminator_after_an_answer_of_gemini_is_skipped():
     end = {"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
     assert decode("google", sse(end) + b"data: [DONE]\n\n")[0].text == "Hi"
     with pytest.raises(APINetworkError, match="before the answer was complete"):
@@ -417,7 +417,7 @@ def test_a_function_call_that_gemini_could_not_write_is_named():
     assert "tools" in caught.value.hint
 
 
-def test_thoughts_of_sonar_cite_nothing():
+def test_thoughts_of_sonar_have_no_citations():
     message = {"content": "<think>See [1].</think>Tea [2]."}
     urls = ["https://a.example", "https://b.example"]
     answer = whole("perplexity", {"choices": [{"message": message, "finish_reason": "stop"}], "citations": urls})
@@ -425,13 +425,13 @@ def test_thoughts_of_sonar_cite_nothing():
 
 
 @pytest.mark.parametrize("key", ["", "  "], ids=["empty", "blank"])
-def test_a_key_that_is_empty_is_a_missing_one(key, monkeypatch):
+def test_an_empty_key_is_a_missing_key(key, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-environment")
     with pytest.raises(ConfigurationError, match="needs an API key"):
         chat_model("anthropic:c", api_key=key)
 
 
-def test_an_address_that_is_empty_does_not_mean_the_vendor():
+def test_an_empty_address_does_not_mean_the_address_of_the_vendor():
     with pytest.raises(ConfigurationError, match="not an http or https address"):
         chat_model("anthropic:c", api_key="sk-ant-x", base_url="")
 
@@ -468,7 +468,7 @@ class TestServiceTiers:
             ("google", {"usageMetadata": {"promptTokenCount": 3, "trafficType": "ON_DEMAND_PRIORITY"}}),
         ],
     )
-    def test_the_price_of_an_answer_at_a_dear_tier_is_unknown(self, dialect, answer):
+    def test_the_price_of_an_answer_at_an_expensive_tier_is_unknown(self, dialect, answer):
         full = {**TIERLESS[dialect], **answer}
         assert whole(dialect, full).usage.partial_cost_usd == 0
         listed = json.loads(json.dumps(full).replace("_PRIORITY", "").replace("priority", "default"))

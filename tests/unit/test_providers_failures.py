@@ -168,7 +168,7 @@ def test_a_used_up_balance_is_not_a_rate_limit_or_a_fault(status, body):
         (2056, "usage limit exceeded", APIAuthError, False),
     ],
 )
-def test_the_codes_of_minimax(status, code, message, kind, retryable):
+def test_the_error_codes_of_minimax_are_mapped(status, code, message, kind, retryable):
     found = error(status, {"id": "1", "choices": None, "base_resp": {"status_code": code, "status_msg": message}})
     assert message in str(found)
     if status == 200:
@@ -244,13 +244,13 @@ def test_an_error_deep_inside_errors_is_not_searched():
     assert read_refusal(body).message == "Provider returned error"
 
 
-def test_a_missing_permission_is_no_matter_of_content():
+def test_a_missing_permission_is_not_a_content_error():
     for metadata in ({}, {"error_type": "permission_denied"}, {"reasons": []}):
         assert type(error(403, told("Key limit exceeded.", code=403, metadata=metadata))) is APIAuthError
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "tool_use_failed"), (200, "json_validate_failed")])
-def test_what_a_model_wrote_wrong_is_a_useless_answer(status, code):
+def test_an_error_in_the_output_of_a_model_is_a_useless_answer(status, code):
     found = error(status, told("Failed to call a function.", type="invalid_request_error", code=code))
     assert (type(found), kind_of(found)) == (AgentError, "answer")
 
@@ -283,7 +283,7 @@ def test_headers_of_an_answer_that_began_well_ask_for_no_wait():
         ({"error": "out of luck"}, APINetworkError, 503),
     ],
 )
-def test_an_error_under_status_200_is_mapped_by_what_it_says(body, kind, status):
+def test_an_error_under_status_200_is_mapped_by_its_content(body, kind, status):
     found = error(200, body)
     assert (type(found), found.details) == (kind, {"status": status})
 
@@ -295,7 +295,7 @@ def test_an_error_under_status_200_is_mapped_by_what_it_says(body, kind, status)
         (told("No.", code=429), "acme reported an error 429: No."),
     ],
 )
-def test_a_status_that_nobody_sent_is_not_claimed(body, message):
+def test_a_status_that_was_not_sent_is_not_reported(body, message):
     assert str(error(200, body)) == message
 
 
@@ -320,14 +320,14 @@ def test_a_status_that_nobody_sent_is_not_claimed(body, message):
         (told("Line\none\x00\x1b[31m <b>bold</b> two"), "Line one [31m bold two"),
     ],
 )
-def test_the_providers_words_are_found_in_every_known_shape(body, words):
+def test_the_message_of_a_provider_is_found_in_every_known_shape(body, words):
     assert words in str(error(400, body))
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"null", b"[]", b"42", b'"x"', b"{}", b'{"error": null}', b'{"error": [1]}', b"[[]]"]
 )
-def test_a_body_that_says_nothing_gives_the_bare_status(body):
+def test_a_body_without_a_message_gives_only_the_status(body):
     assert str(error(500, body)).startswith("acme answered with status 500")
 
 
@@ -351,7 +351,7 @@ def test_long_words_are_cut(body):
     assert len(str(error(500, body))) < 2048
 
 
-def test_the_providers_wish_to_be_asked_again_or_not_wins():
+def test_the_provider_decides_whether_a_call_is_retried():
     assert error(400, x_should_retry="true").retryable
     assert not error(500, x_should_retry="false").retryable
     assert error(500, x_should_retry="perhaps").retryable
@@ -380,7 +380,7 @@ def test_the_providers_wish_to_be_asked_again_or_not_wins():
         ({"date": "Tue, 15 Nov 1994 08:12:31 -0000", "retry-after": "Tue, 15 Nov 1994 08:12:33 GMT"}, None),
     ],
 )
-def test_the_wait_that_is_asked_for(headers, seconds):
+def test_the_requested_wait_is_read(headers, seconds):
     assert retry_after_of(headers) == seconds
 
 
@@ -407,7 +407,7 @@ def test_a_wait_in_the_message_counts_if_no_header_states_one(message, seconds):
     assert error(429, told(message, details=info)).retry_after_s == 4
 
 
-def test_a_date_without_the_servers_clock_is_compared_with_ours():
+def test_a_date_without_the_clock_of_the_server_is_compared_with_the_local_clock():
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     found = retry_after_of({"retry-after": later})
     assert found is not None
@@ -415,7 +415,7 @@ def test_a_date_without_the_servers_clock_is_compared_with_ours():
     assert error(429, retry_after="7").retry_after_s == 7.0
 
 
-def test_request_ids_are_kept_where_they_are_plausible():
+def test_request_ids_are_kept_if_they_are_plausible():
     assert request_id_of({"x-request-id": "req_1"}) == "req_1"
     assert request_id_of({"request-id": "req_2", "x-request-id": " "}) == "req_2"
     assert request_id_of({"x-amzn-requestid": "a"}) == "a"
@@ -435,7 +435,7 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
-def test_a_key_the_provider_repeats_is_taken_out(echo):
+def test_a_key_that_the_provider_repeats_is_removed(echo):
     key = "sk-canary+/=0123456789?"
     found = redact(error(401, told(f"Bad key {echo(key)} given"), x_request_id=f"id-{key}"), key)
     assert "canary" not in str(found.to_dict())
@@ -447,7 +447,7 @@ def test_a_key_the_provider_repeats_is_taken_out(echo):
 
 
 @pytest.mark.parametrize("key", [None, "", "ollama"])
-def test_stand_ins_for_a_key_are_left_alone(key):
+def test_placeholder_keys_are_not_removed(key):
     assert "ollama" in str(redact(error(404, told("ollama has no such model")), key))
 
 

@@ -52,7 +52,7 @@ ANTHROPIC_TEXT = [
         (413, "request_too_large", {}, AgentError, None),
     ],
 )
-def test_errors_of_anthropic(status, kind, headers, error, wait):
+def test_errors_of_anthropic_are_mapped(status, kind, headers, error, wait):
     details = {"type": kind, "message": "No.", "details": None}
     body = json.dumps({"type": "error", "error": details, "request_id": "req_9"}).encode()
     found = DIALECTS["anthropic"].parse_error(status, headers, body)
@@ -62,14 +62,14 @@ def test_errors_of_anthropic(status, kind, headers, error, wait):
 
 
 @pytest.mark.parametrize("request_id", [None, "req_1"])
-def test_an_error_of_anthropic_in_the_middle_of_a_stream(request_id):
+def test_an_error_of_anthropic_in_the_middle_of_a_stream_is_raised(request_id):
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}, "request_id": request_id}
     with pytest.raises(APINetworkError, match="Overloaded") as caught:
         decode("anthropic", sse(ANTHROPIC_START, *ANTHROPIC_TEXT, error))
     assert (caught.value.retryable, caught.value.request_id) == (True, request_id)
 
 
-def test_a_paused_turn_of_anthropic_asks_to_be_gone_on_with():
+def test_a_paused_turn_of_anthropic_asks_to_be_continued():
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     events = [
         ANTHROPIC_START,
@@ -114,7 +114,7 @@ def test_a_stream_of_anthropic_that_repeats_itself_is_refused(events, problem):
         decode("anthropic", sse(*events))
 
 
-def test_events_of_openai_are_told_apart_by_their_numbers():
+def test_events_of_openai_are_distinguished_by_their_numbers():
     message = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
     answer = {"status": "completed", "output": [message], "usage": {}}
     events = [
@@ -138,7 +138,7 @@ def test_events_of_openai_are_told_apart_by_their_numbers():
         ("invalid_prompt", AgentError),
     ],
 )
-def test_a_failed_response_of_openai(code, error):
+def test_a_failed_response_of_openai_is_an_error(code, error):
     answer = {"status": "failed", "error": {"code": code, "message": "No."}, "output": []}
     with pytest.raises(RoundtableError) as caught:
         decode("openai", sse({"type": "response.failed", "response": answer}))
@@ -147,7 +147,7 @@ def test_a_failed_response_of_openai(code, error):
         DIALECTS["openai"].parse_response(200, {}, json.dumps(answer).encode())
 
 
-def test_a_rate_limit_of_openai_and_what_is_left_of_it():
+def test_a_rate_limit_of_openai_and_its_remainder_are_read():
     headers = {"retry-after-ms": "1500", "x-request-id": "req_1"}
     error = {"message": "Rate limit reached", "type": "tokens", "param": None, "code": "rate_limit_exceeded"}
     found = DIALECTS["openai"].parse_error(429, headers, json.dumps({"error": error}).encode())
@@ -163,7 +163,7 @@ def test_a_rate_limit_of_openai_and_what_is_left_of_it():
     assert (limit.requests_limit, limit.requests_remaining, limit.requests_reset_s) == (500, 499, 0.12)
 
 
-def test_what_is_left_of_the_limits_of_anthropic():
+def test_the_remaining_limits_of_anthropic_are_read():
     headers = {
         "anthropic-ratelimit-tokens-remaining": "1000",
         "anthropic-ratelimit-tokens-reset": "2026-01-02T03:04:15Z",
@@ -184,21 +184,21 @@ def test_what_is_left_of_the_limits_of_anthropic():
         (401, "UNAUTHENTICATED", APIAuthError),
     ],
 )
-def test_errors_of_google(status, word, error):
+def test_errors_of_google_are_mapped(status, word, error):
     body = json.dumps([{"error": {"code": status, "message": "No.", "status": word}}]).encode()
     assert type(DIALECTS["google"].parse_error(status, {}, body)) is error
     with pytest.raises(error):
         decode("google", body)
 
 
-def test_a_wait_that_stands_in_the_body():
+def test_a_wait_in_the_body_is_read():
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
     error = {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED", "details": [info]}
     found = DIALECTS["google"].parse_error(429, {}, json.dumps({"error": error}).encode())
     assert (type(found), found.retry_after_s) == (APIRateLimitError, 34.5)
 
 
-def test_bare_json_in_a_stream_of_google_is_the_error_it_says():
+def test_bare_json_in_a_stream_of_google_is_read_as_an_error():
     chunk = {"candidates": [{"content": {"parts": [{"text": "Hal"}]}}]}
     error = json.dumps({"error": {"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}}, indent=2)
     body = b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n" + error.encode()
@@ -210,24 +210,24 @@ def test_bare_json_in_a_stream_of_google_is_the_error_it_says():
     ("reason", "finish"),
     [("PROHIBITED_CONTENT", "content_filter"), (8, "content_filter"), (2, "length"), ("NEW", "other"), (99, "other")],
 )
-def test_finish_reasons_of_google_by_name_and_number(reason, finish):
+def test_finish_reasons_of_google_are_read_by_name_and_number(reason, finish):
     body = {"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": reason}]}
     assert DIALECTS["google"].parse_response(200, {}, json.dumps(body).encode()).finish_reason == finish
 
 
-def test_a_prompt_that_is_too_long():
+def test_a_prompt_that_is_too_long_has_its_own_error():
     body = b'{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8"}}'
     assert type(DIALECTS["anthropic"].parse_error(400, {}, body)) is ContextTooLong
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_errors_of_perplexity(status):
+def test_errors_of_perplexity_are_mapped(status):
     body = json.dumps({"error": {"message": "No.", "type": "x", "code": status}}).encode()
     found = DIALECTS["perplexity"].parse_error(status, {}, body)
     assert type(found) is (APIRateLimitError if status == 429 else APINetworkError)
 
 
-def test_images_and_related_questions_of_perplexity():
+def test_images_and_related_questions_of_perplexity_are_read():
     body = {
         "choices": [{"index": 0, "message": {"content": "See [2, 1]."}, "finish_reason": "stop"}],
         "search_results": [{"title": "One", "url": "https://1.example", "snippet": "s"}, {"url": "https://2.example"}],
@@ -279,7 +279,7 @@ UNUSABLE = {
         for place, answer in enumerate(UNUSABLE[name])
     ],
 )
-def test_an_answer_of_no_use_says_what_it_consumed(name, answer):
+def test_a_useless_answer_states_its_usage(name, answer):
     field = "usageMetadata" if name == "google" else "usage"
     body = json.dumps({**answer, field: PAID[name]}).encode()
     with pytest.raises(RoundtableError) as caught:
@@ -307,7 +307,7 @@ def test_an_answer_of_no_use_says_what_it_consumed(name, answer):
         ),
     ],
 )
-def test_a_stream_of_no_use_says_what_it_consumed(name, events):
+def test_a_useless_stream_states_its_usage(name, events):
     with pytest.raises(RoundtableError) as caught:
         decode(name, sse(*events) + b"data: [DONE]\n\n")
     usage = caught.value.usage

@@ -64,31 +64,31 @@ BLANK = [
 class TestPhantomCalls:
     @pytest.mark.parametrize("blank", BLANK)
     @pytest.mark.parametrize("finish", ["stop", "tool_calls", ""])
-    def test_a_call_of_no_tool_is_not_a_call(self, blank, finish):
+    def test_a_call_without_a_tool_name_is_not_a_call(self, blank, finish):
         answer = chat_whole({"content": "Tea.", **blank}, finish)
         assert (answer.text, answer.tool_calls) == ("Tea.", ())
         assert answer.finish_reason == ("stop" if finish else "other")
 
     @pytest.mark.parametrize("blank", BLANK)
-    def test_nor_is_one_in_each_piece_of_a_stream(self, blank):
+    def test_an_empty_call_in_each_piece_of_a_stream_is_not_a_call(self, blank):
         events = [chat(content="Te", **blank), chat(content="a.", **blank), chat("stop", **blank)]
         answer, deltas = read(COMPATIBLE, *events)
         assert (answer.text, answer.tool_calls, answer.finish_reason) == ("Tea.", (), "stop")
         assert shown_calls(deltas) == []
 
     @pytest.mark.parametrize("blank", BLANK)
-    def test_alone_it_leaves_the_answer_empty(self, blank):
+    def test_an_answer_with_only_an_empty_call_is_empty(self, blank):
         with pytest.raises(AgentError, match="the answer is empty") as caught:
             chat_whole({"content": "", **blank}, "tool_calls")
         assert caught.value.retryable
 
-    def test_beside_a_real_call_it_changes_nothing(self):
+    def test_an_empty_call_next_to_a_real_one_changes_nothing(self):
         real = {"id": "c1", "function": {"name": "look", "arguments": '{"a": 1}'}}
         blank = {"function_call": {"name": "", "arguments": "{}"}}
         (call,) = chat_whole({"content": "", "tool_calls": [real], **blank}, "tool_calls").tool_calls
         assert (call.id, call.name, dict(call.arguments)) == ("c1", "look", {"a": 1})
 
-    def test_the_older_way_to_call_still_counts(self):
+    def test_the_older_form_of_a_call_still_counts(self):
         pieces = [chat(function_call={"name": "look", "arguments": ""}), chat(function_call={"arguments": '{"a": 1}'})]
         answer, deltas = read(COMPATIBLE, *pieces, chat("function_call"))
         assert [(call.name, dict(call.arguments)) for call in answer.tool_calls] == [("look", {"a": 1})]
@@ -101,7 +101,7 @@ class TestPhantomCalls:
         assert [(call.id, call.name) for call in answer.tool_calls] == [("c1", "look")]
         assert shown_calls(deltas) == [["c1", "look", "{}"]]
 
-    def test_arguments_without_a_name_stay_for_the_model_to_be_told(self):
+    def test_arguments_without_a_name_are_kept_so_that_the_model_can_be_told(self):
         wrong = {"index": 0, "function": {"arguments": '{"a": 1}'}}
         answer, deltas = read(COMPATIBLE, chat(tool_calls=[wrong]), chat("tool_calls"))
         assert [(call.name, dict(call.arguments)) for call in answer.tool_calls] == [("", {"a": 1})]
@@ -113,7 +113,7 @@ class TestPhantomCalls:
         assert [call.id for call in answer.tool_calls] == ["a", "a+", "a+2", "a+3"]
 
     @pytest.mark.parametrize("name", ["anthropic", "google", "openai"])
-    def test_no_other_wire_calls_no_tool_either(self, name):
+    def test_an_empty_call_is_ignored_on_every_other_wire_too(self, name):
         blank = {
             "anthropic": {
                 "content": [{"type": "tool_use", "id": "", "name": "", "input": {}}],
@@ -154,7 +154,7 @@ class TestSearchesOfAServer:
         return read(DIALECTS["openai"], *steps, {"type": "response.completed", "response": body | {"output": []}})
 
     @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-    def test_what_a_message_follows_was_done_by_the_server(self, streamed):
+    def test_a_call_before_a_message_was_made_by_the_server(self, streamed):
         answer, deltas = self.read(SEARCHED, SEARCHED | {"call_id": "xs_2"}, SAID, streamed=streamed)
         assert (answer.text, answer.tool_calls, answer.finish_reason) == ("Tea.", (), "stop")
         assert [(call.name, call.input) for call in answer.server_calls] == [
@@ -163,7 +163,7 @@ class TestSearchesOfAServer:
         assert shown_calls(deltas) == []
 
     @pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
-    def test_what_ends_an_answer_is_for_the_caller_to_do(self, streamed):
+    def test_a_call_at_the_end_of_an_answer_is_for_the_caller(self, streamed):
         answer, _ = self.read(SAID, SEARCHED, streamed=streamed)
         assert [(call.name, dict(call.arguments)) for call in answer.tool_calls] == [
             ("x_keyword_search", {"input": '{"query": "tea"}'})
@@ -211,24 +211,24 @@ class TestLateErrors:
         with pytest.raises(APINetworkError, match="down"):
             in_steps(decoder, stream, step)
 
-    def test_also_before_the_terminator(self):
+    def test_an_error_before_the_terminator_fails_the_answer(self):
         with pytest.raises(APIRateLimitError):
             read(COMPATIBLE, *ENDED["compatible"], done=b'{"error": {"code": 429}}\n\ndata: [DONE]\n\n')
 
-    def test_also_where_the_terminator_is_cut_from_its_line_end(self):
+    def test_an_error_before_an_incomplete_terminator_fails_the_answer(self):
         with pytest.raises(APIRateLimitError):
             read(COMPATIBLE, *ENDED["compatible"], done=b'{"error": {"code": 429}}\n\ndata: [DONE]')
 
-    def test_behind_the_terminator_nothing_counts(self):
+    def test_data_after_the_terminator_is_ignored(self):
         answer, _ = read(COMPATIBLE, *ENDED["compatible"], done=b'data: [DONE]\n\n{"error": {"code": 429}}\n\n')
         assert answer.text == "Tea."
 
     @pytest.mark.parametrize("bare", [b'{"warning": "slow"}\n', b"[]\n", b"[not JSON\n", b'{"error": null}\n'])
-    def test_bare_text_that_is_no_error_is_passed_over(self, bare):
+    def test_bare_text_that_is_not_an_error_is_skipped(self, bare):
         answer, _ = read(COMPATIBLE, chat(content="Te"), done=bare + sse(chat("stop", content="a.")))
         assert answer.text == "Tea."
 
-    def test_what_the_answer_consumed_is_stated(self):
+    def test_the_error_states_the_usage_of_the_answer(self):
         counted = chat("stop", usage={"prompt_tokens": 9, "completion_tokens": 2})
         with pytest.raises(RoundtableError) as caught:
             read(COMPATIBLE, chat(content="Tea."), counted, done=LATE["bare"])
@@ -246,18 +246,18 @@ FOUND = {"search_results": [{"url": "https://a.example", "title": "A"}], "citati
 
 class TestEmptyAnswers:
     @pytest.mark.parametrize("text", ["", " \n", None])
-    def test_sources_are_not_an_answer_of_sonar(self, text):
+    def test_sources_alone_are_not_an_answer_of_sonar(self, text):
         body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], **FOUND}
         with pytest.raises(AgentError, match="the answer is empty") as caught:
             DIALECTS["perplexity"].parse_response(200, {}, json.dumps(body).encode())
         assert caught.value.retryable
 
-    def test_nor_streamed(self):
+    def test_streamed_sources_alone_are_not_an_answer_of_sonar(self):
         with pytest.raises(AgentError, match="the answer is empty"):
             read(DIALECTS["perplexity"], chat(content="") | FOUND, chat("stop") | FOUND)
 
     @pytest.mark.parametrize("name", ["anthropic", "google", "openai"])
-    def test_nor_is_a_search_of_another_provider(self, name):
+    def test_a_search_alone_is_not_an_answer_of_another_provider(self, name):
         used = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "tea"}}
         grounding = {"webSearchQueries": ["tea"], "groundingChunks": [{"web": {"uri": "https://a.example"}}]}
         searched = {
@@ -269,7 +269,7 @@ class TestEmptyAnswers:
             DIALECTS[name].parse_response(200, {}, json.dumps(searched).encode())
 
     @pytest.mark.parametrize("kind", ["GOOGLE_SEARCH_WEB", "GOOGLE_SEARCH_IMAGE", "GOOGLE_MAPS", "URL_CONTEXT"])
-    def test_nor_are_the_tools_that_gemini_uses_between_function_calls(self, kind):
+    def test_tool_calls_on_the_server_of_gemini_alone_are_not_an_answer(self, kind):
         call, response = {"toolType": kind, "id": "a", "args": {}}, {"toolType": kind, "id": "a", "response": {}}
         content = {"parts": [{"toolCall": call}, {"toolResponse": response}]}
         body = {"candidates": [{"content": content, "finishReason": "STOP"}]}
@@ -311,7 +311,7 @@ class TestEqualPieces:
         with pytest.raises(AgentError, match="repeats itself"):
             read(DIALECTS["google"], event, event)
 
-    def test_so_may_a_compatible_server(self):
+    def test_a_compatible_server_may_say_a_word_twice_with_a_reason_to_end(self):
         answer, _ = read(COMPATIBLE, *[chat("stop", content="ha ")] * 3, chat("stop"))
         assert answer.text == "ha ha ha "
 
@@ -493,7 +493,7 @@ def test_many_calls_with_one_id_take_short_names():
     assert max(len(call.id) for call in answer.tool_calls) < 10
 
 
-def test_pieces_of_arguments_are_put_where_they_belong():
+def test_pieces_of_arguments_are_added_to_their_call():
     arguments = PartialArguments({"given": "a", "kept": 1})
     for path, value in (
         ("$.given", "b"),

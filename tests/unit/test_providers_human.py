@@ -105,7 +105,7 @@ async def test_every_kind_of_turn_can_be_answered_in_a_line(kind: str, reply: st
     assert asked.options == (("Yes", "No") if kind in {"ballot", "ranking", "scores"} else ())
 
 
-async def test_scores_off_the_scale_are_asked_for_again() -> None:
+async def test_scores_off_the_scale_are_requested_again() -> None:
     said: list[Any] = ["Yes=11, No=10", {"scores": {"Yes": 5, "No": -1}}, "Yes=10, No=0"]
     asked: list[HumanTurn] = []
 
@@ -147,21 +147,21 @@ async def test_the_terminal_asks_for_scores_off_the_scale_again(
 
 
 @pytest.mark.parametrize("kind", ["position", "ballot", "ranking", "scores"])
-async def test_options_are_shown_as_they_are_whatever_signs_they_hold(kind: str) -> None:
+async def test_options_are_shown_unchanged_whatever_characters_they_contain(kind: str) -> None:
     options = ('f[0], g"], h', "{x}", "1")
     said = {"position": "p", "choice": "1", "ranking": ["1"], "scores": {"1": 1}}
     _, asked = await turn(said, options=options, answer=kind)
     assert asked.options == options
 
 
-async def test_an_option_said_as_a_position_is_chosen() -> None:
+async def test_an_option_given_as_a_position_is_chosen() -> None:
     result, _ = await turn("yes", options=("Yes", "No"))
     assert result.answer.choice == "Yes"  # type: ignore[union-attr]
     result, _ = await turn("Neither.", options=("Yes", "No"))
     assert result.answer.choice is None  # type: ignore[union-attr]
 
 
-async def test_who_says_nothing_fails_the_turn_alone() -> None:
+async def test_a_person_who_says_nothing_fails_only_their_turn() -> None:
     with pytest.raises(AgentError, match="no answer was given"):
         await HumanModel(lambda _: " ").complete(ASK)
     with pytest.raises(AgentError, match="no answer was given"):
@@ -247,7 +247,7 @@ async def test_a_person_takes_part_under_every_budget_and_costs_nothing(budget: 
     assert (worst.by_agent[0].total_tokens, worst.by_agent[0].cost_usd) == (0, 0.0)
 
 
-async def test_a_person_costs_what_the_caller_says() -> None:
+async def test_a_person_costs_the_price_that_the_caller_states() -> None:
     hired = {"human:*": {"input": 0, "output": 0, "per_call": 60}}
     table = Roundtable([HumanModel(lambda _: "Milk", model="ada")], storage="memory://", prices=hired)
     result = await table.debate("Tea?", rounds=1)
@@ -375,7 +375,7 @@ async def test_the_terminal_lists_the_options(pipe: tuple[int, int], capsys: pyt
     ],
     ids=lambda given: given[0] if isinstance(given, tuple) else None,
 )
-async def test_what_cannot_be_understood_is_asked_for_again(
+async def test_an_answer_that_cannot_be_understood_is_requested_again(
     pipe: tuple[int, int],
     capsys: pytest.CaptureFixture[str],
     fields: tuple[str, ...],
@@ -389,7 +389,7 @@ async def test_what_cannot_be_understood_is_asked_for_again(
     assert told in capsys.readouterr().err
 
 
-async def test_an_empty_first_line_leaves_the_turn_and_a_later_one_its_member(pipe: tuple[int, int]) -> None:
+async def test_an_empty_first_line_skips_the_turn_and_a_later_one_its_member(pipe: tuple[int, int]) -> None:
     read, write = pipe
     os.write(write, b"\nTea\n\n70\n")
     terminal = Terminal(read)
@@ -398,7 +398,7 @@ async def test_an_empty_first_line_leaves_the_turn_and_a_later_one_its_member(pi
     assert await terminal.ask(asked) == {"position": "Tea", "confidence": 70}
 
 
-async def test_the_end_of_input_leaves_the_turn(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_end_of_input_skips_the_turn(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "answers"
     path.write_text("Tea.\nlast")
     with path.open("rb") as file:
@@ -411,7 +411,7 @@ async def test_the_end_of_input_leaves_the_turn(tmp_path: Any, capsys: pytest.Ca
         assert await terminal.ask(HumanTurn("", "", "", ())) == ""
 
 
-def test_the_provider_makes_people_where_the_table_says_how_they_are_asked() -> None:
+def test_the_provider_creates_people_if_the_table_says_how_to_ask_them() -> None:
     provider, config = HumanProvider(), ProviderConfig(client=lambda turn: "Tea")
     ada, anybody = (provider(name, config, Settings()) for name in ("ada", None))
     assert (ada.model, anybody.model) == ("ada", "human")
@@ -435,7 +435,7 @@ def test_a_person_without_a_function_that_asks_is_refused(ask: Any) -> None:
         ("position", [{"position": "Milk", "choice": "Milk"}, {"position": "Tea", "choice": "Tea"}], "choice", "Tea"),
     ],
 )
-async def test_an_invalid_choice_is_asked_for_again_with_what_was_wrong(
+async def test_an_invalid_choice_is_requested_again_with_the_reason(
     kind: str, replies: list[Any], field: str, value: object
 ) -> None:
     told: list[str] = []
@@ -504,7 +504,7 @@ def test_people_at_the_terminal_of_a_command_have_an_hour(said_s: float | None, 
         pytest.param({"patience_s": 60}, {"timeout_s": 1.0}, id="the table's", marks=pytest.mark.slow),
     ],
 )
-async def test_a_person_brought_as_a_model_is_waited_for_as_long_as_is_stated(
+async def test_a_person_given_as_a_model_is_waited_for_as_long_as_stated(
     patience: dict[str, float], stated: dict[str, Any]
 ) -> None:
     async def ask(turn: object) -> str:

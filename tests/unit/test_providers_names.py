@@ -46,7 +46,7 @@ def test_names_are_split_at_the_first_colon(name, parts):
 
 
 @pytest.mark.parametrize("name", ["", ":m", "a:", " "])
-def test_half_a_name_is_refused(name):
+def test_an_incomplete_name_is_refused(name):
     with pytest.raises(ConfigurationError, match="does not name a model"):
         chat_model(name, settings=Settings())
 
@@ -60,7 +60,7 @@ def test_defaults_come_from_the_provider():
     assert KEY not in repr(vars(model).get("_spec"))
 
 
-def test_the_environment_redirects_and_arguments_win():
+def test_the_environment_changes_addresses_and_arguments_win():
     settings = Settings(openai_api_key="env-key-000", openai_base_url="http://127.0.0.1:1/v1")
     assert chat_model("openai-chat:x", settings=settings).endpoint == "http://127.0.0.1:1/v1"
     config = ProviderConfig(base_url="http://127.0.0.1:2/v1", api_key="config-key", timeout_s=5)
@@ -71,7 +71,7 @@ def test_the_environment_redirects_and_arguments_win():
     assert given.endpoint == "http://127.0.0.1:3/v1"
 
 
-def test_the_process_environment_is_read_where_no_settings_are_given(monkeypatch):
+def test_the_process_environment_is_read_if_no_settings_are_given(monkeypatch):
     monkeypatch.setenv("ROUNDTABLE_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("ROUNDTABLE_MODEL", "env-model")
     model = chat_model("compatible")
@@ -96,14 +96,14 @@ def test_the_process_environment_is_read_where_no_settings_are_given(monkeypatch
         ("gpt-5", Settings(), "unknown provider 'gpt-5'", "plugin"),
     ],
 )
-def test_what_is_missing_is_named_with_the_way_to_give_it(name, settings, message, hint):
+def test_a_missing_setting_is_named_with_how_to_set_it(name, settings, message, hint):
     with pytest.raises(ConfigurationError, match=message) as caught:
         chat_model(name, settings=settings)
     assert hint in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("broken", ["sk-1 2-canary", "sk-\x00canary", "canary-clé", "a\ncanary"])
-def test_a_key_no_provider_could_have_given_is_refused_without_being_shown(broken):
+def test_an_impossible_key_is_refused_without_being_shown(broken):
     with pytest.raises(ConfigurationError, match="api_key, the key of") as caught:
         chat_model("openai-chat", api_key=broken, settings=Settings())
     assert "canary" not in str(caught.value.to_dict())
@@ -115,7 +115,7 @@ def test_a_deadline_is_a_positive_number(timeout_s):
         chat_model("compatible:m", base_url="http://localhost/v1", timeout_s=timeout_s, settings=Settings())
 
 
-def test_a_client_that_is_none_is_refused():
+def test_an_invalid_client_is_refused():
     with pytest.raises(ConfigurationError, match=r"httpx\.AsyncClient, not str"):
         chat_model("compatible:m", base_url="http://localhost/v1", client="client", settings=Settings())
     with pytest.raises(ConfigurationError, match="not Client"), httpx.Client() as client:
@@ -139,13 +139,13 @@ def test_a_client_that_is_none_is_refused():
         ("https://models.example.org/", "https://models.example.org:443/v1"),
     ],
 )
-def test_ollamas_way_of_naming_an_address(host, url):
+def test_the_address_format_of_ollama_is_accepted(host, url):
     assert ollama_url(host) == url
     model = chat_model("compatible", settings=Settings(ollama_host=host))
     assert (model.endpoint, model.model) == (url, FIRST_LISTED)
 
 
-def test_an_own_provider_is_a_few_lines():
+def test_a_custom_provider_takes_a_few_lines():
     acme = ProviderSpec(
         name="acme",
         dialect=OpenAIChat("acme"),
@@ -164,7 +164,7 @@ def test_an_own_provider_is_a_few_lines():
     assert caught.value.hint == "Name one: 'acme:MODEL'."
 
 
-def test_built_in_providers_are_made_anew_for_each_table():
+def test_built_in_providers_are_created_separately_for_each_table():
     one, two = builtin_providers(), builtin_providers()
     assert [entry.name for entry in one] == [
         "anthropic",

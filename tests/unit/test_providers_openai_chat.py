@@ -47,7 +47,7 @@ def delta(finish=None, **delta):
 
 
 class TestRequests:
-    def test_a_small_request_holds_nothing_more_than_it_must(self):
+    def test_a_small_request_contains_only_the_required_fields(self):
         sent = OTHER.build_request(ChatRequest(model="m", messages=HI), base_url=BASE, stream=False)
         assert (sent.method, sent.url, sent.stream) == ("POST", f"{BASE}/chat/completions", False)
         assert sent.headers == {"content-type": "application/json", "accept": "application/json"}
@@ -57,17 +57,17 @@ class TestRequests:
             "max_tokens": 4096,
         }
 
-    def test_metadata_never_goes_on_the_wire(self):
+    def test_metadata_is_never_sent(self):
         ask = ChatRequest(model="m", messages=HI, metadata={"agent": "ada-canary"})
         assert b"ada-canary" not in OTHER.build_request(ask, base_url=BASE, stream=False).body
 
-    def test_a_stream_is_asked_for_with_its_usage(self):
+    def test_a_stream_is_requested_with_its_usage(self):
         sent = OTHER.build_request(ChatRequest(model="m", messages=HI), base_url=BASE, stream=True)
         body = json.loads(sent.body)
         assert (body["stream"], body["stream_options"], sent.stream) == (True, {"include_usage": True}, True)
         assert sent.headers["accept"] == "text/event-stream"
 
-    def test_sampling(self):
+    def test_sampling_options_are_sent(self):
         body = body_of(ChatRequest(model="m", messages=HI, temperature=0.0, seed=7, max_tokens=5))
         assert (body["temperature"], body["seed"], body["max_tokens"]) == (0.0, 7, 5)
 
@@ -91,7 +91,7 @@ class TestRequests:
         assert body["max_completion_tokens"] == 9
         assert "max_tokens" not in body
 
-    def test_a_conversation_with_tools(self):
+    def test_a_conversation_with_tools_is_sent(self):
         call = ToolCall(id="c1", name="look", arguments={"q": "é"})
         messages = (
             Message(role="system", content="Be brief."),
@@ -138,12 +138,12 @@ class TestRequests:
         ],
         ids=str,
     )
-    def test_strict_is_claimed_only_where_it_can_be_kept(self, schema, strict):
+    def test_strict_is_set_only_if_the_schema_allows_it(self, schema, strict):
         assert is_strict(schema) is strict
 
 
 class TestAnswers:
-    def test_text_usage_model_and_request_id(self):
+    def test_text_usage_model_and_request_id_are_read(self):
         usage = {
             "prompt_tokens": 20,
             "completion_tokens": 9,
@@ -155,7 +155,7 @@ class TestAnswers:
         assert found.usage == Usage(input_tokens=20, output_tokens=9, cache_read_tokens=12, reasoning_tokens=4, calls=1)
 
     @pytest.mark.parametrize("usage", [None, "many", {}, {"prompt_tokens": -3, "completion_tokens": "x"}, [1]])
-    def test_usage_that_makes_no_sense_counts_nothing_but_the_call(self, usage):
+    def test_invalid_usage_counts_only_the_call(self, usage):
         assert parse(answer({"content": "Yes."}, usage=usage)).usage == Usage(calls=1)
 
     def test_reasoning_that_is_counted_apart_is_output(self):
@@ -186,7 +186,7 @@ class TestAnswers:
             (3, "other"),
         ],
     )
-    def test_finish_reasons(self, said, reason):
+    def test_finish_reasons_are_read(self, said, reason):
         assert parse(answer({"content": "a"}, finish=said)).finish_reason == reason
 
     @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ class TestAnswers:
             ({"title": "Apples"}, '{"title": "Apples"}'),
         ],
     )
-    def test_content_in_every_form(self, content, text):
+    def test_content_is_read_in_every_form(self, content, text):
         assert parse(answer({"content": content})).text == text
 
     def test_spoken_answers_give_their_transcript(self):
@@ -219,7 +219,7 @@ class TestAnswers:
             ("content_filter: PROHIBITED_CONTENT", "content_filter"),  # Gemini, without a message
         ],
     )
-    def test_finish_reasons_of_other_vendors(self, finish, said):
+    def test_finish_reasons_of_other_vendors_are_read(self, finish, said):
         found = parse({"choices": [{"index": 0, "finish_reason": finish}]})
         assert (found.text, found.finish_reason) == ("", said)
         assert decode(sse({"choices": [{"index": 0, "finish_reason": finish}]}))[0].finish_reason == said
@@ -229,7 +229,7 @@ class TestAnswers:
             parse(answer({"content": "Te"}, finish="network_error"))
 
     @pytest.mark.parametrize("content", [None, "", " \n"])
-    def test_an_empty_text_without_a_reason_is_worth_another_try(self, content):
+    def test_an_empty_text_without_a_reason_is_retryable(self, content):
         with pytest.raises(AgentError, match="empty") as caught:
             parse(answer({"content": content}))
         assert caught.value.retryable
@@ -239,7 +239,7 @@ class TestAnswers:
         found = parse(answer({"content": None, "reasoning_content": "Hm."}, finish=finish))
         assert (found.text, found.reasoning, found.finish_reason) == ("", "Hm.", said)
 
-    def test_tool_calls(self):
+    def test_tool_calls_are_read(self):
         calls = [
             {"id": "a", "function": {"name": "look", "arguments": '{"q": 1}'}},
             {"id": "a", "function": {"name": "look", "arguments": ""}},
@@ -260,7 +260,7 @@ class TestAnswers:
         assert found.tool_calls == (ToolCall(id="call_0", name="f"),)
 
     @pytest.mark.parametrize("arguments", ["[1]", "{cut", '"x"', "7"])
-    def test_arguments_that_are_no_object_are_kept_for_the_model_to_be_told(self, arguments):
+    def test_invalid_arguments_are_kept_so_that_the_model_can_be_told(self, arguments):
         found = parse(answer({"tool_calls": [{"function": {"name": "look", "arguments": arguments}}]}))
         assert found.tool_calls == (ToolCall(id="call_0", name="look", invalid=arguments),)
 
@@ -287,18 +287,18 @@ class TestAnswers:
         assert parse({"choices": [{"message": {"content": "only"}}]}).text == "only"
 
     @pytest.mark.parametrize("value", [None, [], 42, "ok", [{}]])
-    def test_json_that_is_no_object_is_refused(self, value):
+    def test_json_that_is_not_an_object_is_refused(self, value):
         with pytest.raises(AgentError, match="not a JSON object"):
             parse(value)
 
     @pytest.mark.parametrize("value", [{}, {"choices": []}, {"choices": None}, {"choices": "x"}])
-    def test_an_answer_without_choices_is_worth_another_try(self, value):
+    def test_an_answer_without_choices_is_retryable(self, value):
         with pytest.raises(AgentError, match="no choices") as caught:
             parse(value)
         assert caught.value.retryable
 
     @pytest.mark.parametrize("page", [b"<!doctype html>", b"  <html>", b"\xef\xbb\xbf<p>"])
-    def test_a_web_page_is_no_answer(self, page):
+    def test_a_web_page_is_not_an_answer(self, page):
         with pytest.raises(APINetworkError, match="web page"):
             OTHER.parse_response(200, {}, page)
 
@@ -310,7 +310,7 @@ class TestAnswers:
 
 
 class TestStreams:
-    def test_text_and_usage(self):
+    def test_text_and_usage_of_a_stream_are_read(self):
         found, deltas = decode(*chat_chunks("Hello there"), dialect=OPENAI, headers={"x-request-id": "r"})
         assert ("".join(deltas), len(deltas)) == ("Hello there", 4)
         assert (found.text, found.finish_reason, found.request_id) == ("Hello there", "stop", "r")
@@ -319,7 +319,7 @@ class TestStreams:
     def test_events_that_come_together_give_one_piece(self):
         assert decode(b"".join(chat_chunks("Hello there")))[1] == ["Hello there"]
 
-    def test_tool_calls_in_fragments(self):
+    def test_tool_calls_in_fragments_are_joined(self):
         found, deltas = decode(
             sse(
                 delta(tool_calls=[{"index": 1, "id": "b", "function": {"name": "two", "arguments": ""}}]),
@@ -370,7 +370,7 @@ class TestStreams:
         )
 
     @pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
-    def test_an_answer_that_the_server_broke_off_is_no_answer(self, reason):
+    def test_an_answer_that_the_server_cut_off_is_not_an_answer(self, reason):
         usage = {"prompt_tokens": 3, "completion_tokens": 4}
         with pytest.raises(APINetworkError, match=f"broke off.*'{reason}'") as caught:
             decode(sse(delta(content="Half an"), {**delta(reason), "usage": usage}, b"[DONE]"))
@@ -379,7 +379,7 @@ class TestStreams:
         with pytest.raises(APINetworkError):
             parse(answer({"content": "Half an"}, finish=reason))
 
-    def test_usage_inside_the_choice_counts_if_there_is_no_other(self):
+    def test_usage_inside_the_choice_counts_if_there_is_no_other_usage(self):
         end = delta("stop")
         end["choices"][0]["usage"] = {"prompt_tokens": 3, "completion_tokens": 4, "cached_tokens": 2}
         found, _ = decode(sse(delta(content="x"), end, b"[DONE]"))
@@ -397,7 +397,7 @@ class TestStreams:
         chunk = {"choices": [{"index": None, "delta": {"content": "x"}, "finish_reason": "stop"}]}
         assert decode(sse(chunk, b"[DONE]"))[0].text == "x"
 
-    def test_a_refusal_in_pieces(self):
+    def test_a_refusal_in_pieces_is_joined(self):
         found, deltas = decode(sse(delta(refusal="I "), delta(refusal="won't."), delta("stop"), b"[DONE]"))
         assert (found.text, found.finish_reason, "".join(deltas)) == ("I won't.", "refusal", "I won't.")
 
@@ -427,22 +427,22 @@ class TestStreams:
         with pytest.raises(APINetworkError):
             decode(*chat_chunks("x", done=False, finish=None), last[:-5])
 
-    def test_what_comes_behind_the_terminator_is_passed_over(self):
+    def test_data_after_the_terminator_is_ignored(self):
         assert decode(*chat_chunks("x"), sse(delta(content="more"), b"{broken"))[0].text == "x"
 
-    def test_heartbeats_unknown_events_and_null_are_passed_over(self):
+    def test_heartbeats_unknown_events_and_null_are_skipped(self):
         noise = b": ping\n\nevent: ping\ndata: {}\n\ndata: null\n\ndata:\n\nevent: ping\ndata: \n\n" + sse(
             {"choices": [{"delta": None}]}, {"choices": [3]}
         )
         assert decode(b"\xef\xbb\xbf" + noise, *chat_chunks("x"))[0].text == "x"
 
-    def test_other_choices_are_passed_over(self):
+    def test_other_choices_are_ignored(self):
         other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "length"}]}
         found, _ = decode(sse(other), *chat_chunks("x"))
         assert (found.text, found.finish_reason) == ("x", "stop")
 
     @pytest.mark.parametrize("chunks", [[], [b""], [b": ping\n\n: ping\n\n"], [b"\n\n \n"]])
-    def test_a_stream_of_nothing_is_worth_another_try(self, chunks):
+    def test_an_empty_stream_is_retryable(self, chunks):
         with pytest.raises(AgentError, match="empty") as caught:
             decode(*chunks)
         assert caught.value.retryable
@@ -460,7 +460,7 @@ class TestStreams:
             ),
         ],
     )
-    def test_an_error_in_the_stream_is_an_error_wherever_it_comes(self, stream, kind):
+    def test_an_error_at_any_place_of_a_stream_is_an_error(self, stream, kind):
         for before in ([], chat_chunks("half", done=False, finish=None)):
             with pytest.raises(kind):
                 decode(*before, stream)
@@ -468,16 +468,16 @@ class TestStreams:
     @pytest.mark.parametrize(
         "event", [b"data: {broken\n\n", b'data: "x"\n\n', b'data: {"a": "\xff"}\n\n', b"data: [1]\n\n"]
     )
-    def test_an_event_that_is_no_object_breaks_the_stream(self, event):
+    def test_an_event_that_is_not_an_object_fails_the_stream(self, event):
         with pytest.raises(AgentError):
             decode(*chat_chunks("x", done=False), event)
 
-    def test_a_stream_that_says_everything_twice_is_found_out(self):
+    def test_a_stream_that_repeats_everything_is_refused(self):
         twice = [event for event in chat_chunks("text") for _ in range(2)]
         with pytest.raises(AgentError, match="repeats itself"):
             decode(*twice)
 
-    def test_a_finish_reason_named_again_with_the_usage_is_no_repetition(self):
+    def test_a_finish_reason_repeated_with_the_usage_is_not_a_repetition(self):
         again = {**delta("stop"), "usage": {"prompt_tokens": 3}}
         found, _ = decode(sse(delta(content="x"), delta("stop"), again, b"[DONE]"))
         assert found.usage.input_tokens == 3
@@ -495,13 +495,13 @@ class TestStreams:
             decode(b"\n<html>")
 
     @pytest.mark.parametrize("size", [1, 3, 17])
-    def test_the_fold_of_the_pieces_is_the_plain_answer(self, size):
+    def test_the_joined_pieces_equal_the_plain_answer(self, size):
         stream = b"".join(chat_chunks("Zoë said: 你好 🙂 \u2028 end", pieces=7))
         found, deltas = decode(*(stream[at : at + size] for at in range(0, len(stream), size)))
         assert "".join(deltas) == found.text == "Zoë said: 你好 🙂 \u2028 end"
 
 
-def test_errors_of_a_status_are_read_too():
+def test_the_messages_of_error_statuses_are_read_too():
     error = OTHER.parse_error(429, {"retry-after": "3"}, b'{"error": {"message": "Slow down"}}')
     assert isinstance(error, RoundtableError)
     assert (error.code, error.retry_after_s, error.provider) == ("API_RATE_LIMIT", 3.0, "acme")

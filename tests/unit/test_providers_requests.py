@@ -66,14 +66,14 @@ def body(dialect, **fields):
 
 
 class TestAnthropic:
-    def test_address_and_headers(self):
+    def test_address_and_headers_are_those_of_the_documentation(self):
         request = sent(ANTHROPIC, stream=True, extra_headers={"Anthropic-Beta": "x"})
         assert request.url == "https://api.anthropic.com/v1/messages"
         assert request.headers["anthropic-version"] == "2023-06-01"
         assert request.headers["anthropic-beta"] == "x"
         assert body(ANTHROPIC, stream=True)["stream"] is True
 
-    def test_a_base_with_a_version_is_understood(self):
+    def test_a_base_url_with_a_version_is_accepted(self):
         request = ChatRequest(model="m", messages=HI)
         made = ANTHROPIC.build_request(request, base_url="http://127.0.0.1:1/v1", stream=False)
         assert made.url == "http://127.0.0.1:1/v1/messages"
@@ -93,7 +93,7 @@ class TestAnthropic:
         assert made["tools"][0]["input_schema"]["required"] == ["title"]
         assert "tool_choice" not in made
 
-    def test_an_answer_goes_back_as_it_came(self):
+    def test_an_answer_is_sent_back_unchanged(self):
         items = (
             {"type": "thinking", "thinking": "Hm.", "signature": "s"},
             {"type": "redacted_thinking", "data": "r"},
@@ -114,7 +114,7 @@ class TestAnthropic:
             "text": "other",
         }
 
-    def test_cache_marks(self):
+    def test_cache_marks_are_sent(self):
         system = Message(role="system", content="Long.", cache=True)
         made = body(ANTHROPIC, messages=(system, *HI))
         assert made["system"] == [{"type": "text", "text": "Long.", "cache_control": {"type": "ephemeral"}}]
@@ -132,24 +132,24 @@ class TestAnthropic:
             ("claude-sonnet-4.6", 0.5, 0.5),
         ],
     )
-    def test_temperature(self, model, given, goes):
+    def test_the_temperature_is_sent_where_it_is_accepted(self, model, given, goes):
         assert body(ANTHROPIC, model=model, temperature=given).get("temperature") == goes
 
-    def test_thinking_goes_without_a_temperature(self):
+    def test_thinking_is_sent_without_a_temperature(self):
         extra = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
         made = body(ANTHROPIC, temperature=0.5, extra_body=extra)
         assert "temperature" not in made
         assert made["thinking"] == extra["thinking"]
         assert body(ANTHROPIC, temperature=0.5, extra_body={"thinking": {"type": "disabled"}})["temperature"] == 0.5
 
-    def test_search(self):
+    def test_the_options_of_a_search_are_sent(self):
         search = NativeSearch(max_uses=2, allowed_domains=("a.example",), blocked_domains=("b.example",))
         assert body(ANTHROPIC, search=search)["tools"] == [
             {"type": "web_search_20250305", "name": "web_search", "max_uses": 2, "allowed_domains": ["a.example"]}
         ]
         assert "allowed_domains" not in body(ANTHROPIC, search=True)["tools"][0]
 
-    def test_schema_and_stops(self):
+    def test_schema_and_stop_sequences_are_sent(self):
         schema = {"type": "object", "properties": {"title": {"type": "string", "maxLength": 3}}, "required": ["title"]}
         made = body(ANTHROPIC, response_schema=schema, stop=("END",))
         format_ = made["output_config"]["format"]
@@ -161,7 +161,7 @@ class TestAnthropic:
         ("choice", "word"),
         [("none", {"type": "none"}), ("required", {"type": "any"}), ("look", {"type": "tool", "name": "look"})],
     )
-    def test_tool_choice(self, choice, word):
+    def test_the_tool_choice_is_sent(self, choice, word):
         assert body(ANTHROPIC, tools=(LOOK,), tool_choice=choice)["tool_choice"] == word
 
 
@@ -191,7 +191,7 @@ class TestResponses:
         assert made["tools"][0]["strict"] is False
         assert made["tool_choice"] == {"type": "function", "name": "look"}
 
-    def test_reasoning_goes_back_encrypted_or_not_at_all(self):
+    def test_reasoning_is_sent_back_encrypted_or_not_at_all(self):
         thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
         call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": "{}"}
 
@@ -208,7 +208,7 @@ class TestResponses:
         bare = {"type": "reasoning", "id": "rs_1", "summary": []}
         assert back(bare, call) == [{name: value for name, value in call.items() if name != "id"}]
 
-    def test_a_free_tool_is_answered_as_one(self):
+    def test_a_custom_tool_gets_a_custom_tool_result(self):
         item = {"type": "custom_tool_call", "call_id": "c1", "name": "sql", "input": "SELECT"}
         native = NativeContent(provider="openai", items=(item,))
         said = Message(role="assistant", tool_calls=(ToolCall(id="c1", name="sql"),), native=native)
@@ -216,7 +216,7 @@ class TestResponses:
         made = body(RESPONSES, messages=(*HI, said, result))["input"]
         assert made[2] == {"type": "custom_tool_call_output", "call_id": "c1", "output": "7"}
 
-    def test_search_and_schema(self):
+    def test_search_and_schema_are_sent_together(self):
         schema = {
             "type": "object",
             "properties": {"title": {"type": "string"}},
@@ -247,7 +247,7 @@ class TestGoogle:
             ),
         ],
     )
-    def test_address(self, base, model, url):
+    def test_the_address_contains_model_and_method(self, base, model, url):
         assert GOOGLE.build_request(ChatRequest(model=model, messages=HI), base_url=base, stream=False).url == url
 
     def test_a_conversation_with_tools_and_an_image(self):
@@ -269,7 +269,7 @@ class TestGoogle:
             "seed": 7,
         }
 
-    def test_a_signed_answer_goes_back_as_it_came(self):
+    def test_a_signed_answer_is_sent_back_unchanged(self):
         items = ({"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "s"},)
         said = Message(
             role="assistant",
@@ -286,14 +286,14 @@ class TestGoogle:
         assert [part.get("thoughtSignature") for part in parts] == [None, "skip_thought_signature_validator", None]
         assert "thoughtSignature" not in json.dumps(body(GOOGLE, model="gemini-2.5-pro", messages=TALK))
 
-    def test_search_with_functions(self):
+    def test_a_search_is_sent_together_with_functions(self):
         made = body(GOOGLE, model="gemini-3-flash-preview", search=True, tools=(LOOK,))
         assert made["tools"][1] == {"googleSearch": {}}
         assert made["toolConfig"] == {"includeServerSideToolInvocations": True}
         with pytest.raises(ConfigurationError, match="in one call"):
             body(GOOGLE, model="gemini-2.5-flash", search=True, tools=(LOOK,))
 
-    def test_a_schema_is_left_out_where_it_cannot_be_combined(self):
+    def test_a_schema_is_left_out_if_it_cannot_be_combined(self):
         schema = {"type": "object", "properties": {"a": {"const": 1, "minLength": 2}}}
         made = body(GOOGLE, model="gemini-2.5-pro", response_schema=schema)["generationConfig"]
         assert made["responseMimeType"] == "application/json"
@@ -302,7 +302,7 @@ class TestGoogle:
 
 
 class TestSonar:
-    def test_search(self):
+    def test_the_options_of_a_search_are_sent(self):
         search = NativeSearch(
             recency="day",
             context_size="low",
@@ -328,7 +328,7 @@ class TestSonar:
 
 class TestChatServers:
     @pytest.mark.parametrize("name", sorted(SERVERS))
-    def test_every_server_is_asked_in_its_words(self, name):
+    def test_every_server_gets_its_own_field_names(self, name):
         server = SERVERS[name]
         made = body(OpenAIChat("x", server=server), seed=5, response_schema={"type": "object"}, search=True)
         assert made[server.limit_field] == 50
@@ -339,12 +339,12 @@ class TestChatServers:
             server.search == "plugin",
         )
 
-    def test_images_stops_and_choice(self):
+    def test_images_stop_sequences_and_tool_choice_are_sent(self):
         made = body(CHAT, messages=TALK, tools=(LOOK,), tool_choice="required", stop=("E",))
         assert made["messages"][1]["content"][0] == {"type": "image_url", "image_url": {"url": PIXEL.url}}
         assert (made["tool_choice"], made["stop"]) == ("required", ["E"])
 
-    def test_reasoning_goes_back_where_the_server_wants_it(self):
+    def test_reasoning_is_sent_back_if_the_server_wants_it(self):
         dialect = OpenAIChat("x", server=SERVERS["deepseek"])
         message = {
             "content": None,
@@ -369,7 +369,7 @@ class TestChatServers:
             ("vllm", "reasoning_content"),
         ],
     )
-    def test_streamed_reasoning_of_a_tool_call_goes_back(self, name, field):
+    def test_streamed_reasoning_of_a_tool_call_is_sent_back(self, name, field):
         dialect = OpenAIChat("compatible", server=SERVERS[name])
         call = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}
         pieces = ({field: "Hm, "}, {field: "tea."}, {"content": "", "tool_calls": [call]})
@@ -383,7 +383,7 @@ class TestChatServers:
         assert made[1][field] == "Hm, tea."
 
     @pytest.mark.parametrize("name", ["deepseek", "moonshot"])
-    def test_an_answer_without_reasoning_has_a_blank_one_where_a_server_needs_it(self, name):
+    def test_an_answer_without_reasoning_gets_a_blank_one_if_a_server_needs_it(self, name):
         dialect = OpenAIChat("compatible", server=SERVERS[name])
         answered = Message(role="assistant", content="Tea.")
         made = body(dialect, messages=(*TALK, answered, *HI))["messages"]
@@ -393,7 +393,7 @@ class TestChatServers:
         assert "reasoning_content" not in json.dumps(body(CHAT, messages=TALK))
 
     @pytest.mark.parametrize("streamed", [False, True])
-    def test_signatures_of_gemini_go_back_with_their_calls(self, streamed):
+    def test_signatures_of_gemini_are_sent_back_with_their_calls(self, streamed):
         signature = {"google": {"thought_signature": "s"}}
         calls = [
             {"index": index, "id": f"c{index}", "function": {"name": "look", "arguments": "{}"}, **extra}
@@ -423,14 +423,14 @@ class TestChatServers:
             ("vllm", "gemini-3", False),
         ],
     )
-    def test_calls_of_another_model_go_to_gemini_with_a_placeholder(self, server, model, signed):
+    def test_calls_of_another_model_are_sent_to_gemini_with_a_placeholder(self, server, model, signed):
         said = Message(role="assistant", tool_calls=tuple(ToolCall(id=f"c{index}", name="look") for index in range(2)))
         dialect = OpenAIChat("compatible", server=SERVERS[server])
         calls = body(dialect, model=model, messages=(*HI, said))["messages"][1]["tool_calls"]
         placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
         assert [call.get("extra_content") for call in calls] == [placeholder if signed else None, None]
 
-    def test_fields_of_another_server_do_not_go_back(self):
+    def test_fields_of_another_server_are_not_sent_back(self):
         native = NativeContent(provider="compatible", items=({"reasoning_details": [{"text": "Hm."}]},))
         said = Message(role="assistant", tool_calls=(ToolCall(id="c1", name="look"),), native=native)
         for name, server in SERVERS.items():
@@ -485,7 +485,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", ["anthropic", "openai", "google", "perplexity"])
 @pytest.mark.parametrize("option", sorted(OPTIONS))
-def test_what_a_profile_says_of_a_search_is_what_the_wire_can_say(name, option):
+def test_a_profile_names_exactly_the_search_options_that_the_wire_can_send(name, option):
     spec = BUILTIN_SPECS[name]
     model = spec.default_model
     search = NativeSearch(**{option: OPTIONS[option]})
@@ -496,7 +496,7 @@ def test_what_a_profile_says_of_a_search_is_what_the_wire_can_say(name, option):
 
 
 @pytest.mark.parametrize(("age", "days"), [("hour", 1 / 24), ("day", 1), ("week", 7), ("month", 31), ("year", 366)])
-def test_google_is_told_the_age_of_pages_as_a_span(age, days):
+def test_google_gets_the_age_of_pages_as_a_time_range(age, days):
     (tool,) = body(BUILTIN_SPECS["google"].dialect, model="gemini-3-pro", search=NativeSearch(recency=age))["tools"]
     span = tool["googleSearch"]["timeRangeFilter"]
     since, until = (datetime.fromisoformat(span[name]) for name in ("startTime", "endTime"))
@@ -504,7 +504,7 @@ def test_google_is_told_the_age_of_pages_as_a_span(age, days):
     assert abs(utc_now() - until) < timedelta(minutes=5)
 
 
-def test_openai_is_told_how_often_it_may_search():
+def test_openai_gets_the_maximum_number_of_searches():
     made = body(BUILTIN_SPECS["openai"].dialect, model="gpt-5.2", search=NativeSearch(max_uses=2))
     assert made["max_tool_calls"] == 2
     assert "max_tool_calls" not in body(BUILTIN_SPECS["openai"].dialect, model="gpt-5.2")
@@ -534,7 +534,7 @@ def test_models_without_a_search_are_known(name, model, has):
 
 
 @pytest.mark.parametrize("domain", ["https://a.example", "a b.example", "-a.example", ".example", "a.example.", ""])
-def test_what_is_no_domain_is_refused(domain):
+def test_an_invalid_domain_is_refused(domain):
     with pytest.raises(ValidationError, match="omains"):
         NativeSearch(allowed_domains=(domain,))
     assert NativeSearch(blocked_domains=("a.example/news", "münchen.example")).asked == {"blocked_domains"}

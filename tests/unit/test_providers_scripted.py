@@ -23,7 +23,7 @@ async def texts(model, *agents):
     return [(await model.complete(ask(agent))).text for agent in agents]
 
 
-async def test_a_sequence_is_given_in_order_whoever_asks():
+async def test_a_sequence_is_used_in_order_for_all_agents():
     model = ScriptedModel(["one", "two", "three"])
     assert await texts(model, "ada", None, "bo") == ["one", "two", "three"]
     assert model.calls == 3
@@ -50,7 +50,7 @@ async def test_another_key_may_be_read_from_the_request():
     assert await texts(model, "ada") == ["by length"]
 
 
-async def test_a_function_gives_whatever_it_likes():
+async def test_a_function_can_return_any_reply():
     model = ScriptedModel(lambda request: f"for {request.metadata['agent']}")
     assert await texts(model, "ada", "bo") == ["for ada", "for bo"]
     model.assert_consumed()
@@ -64,7 +64,7 @@ async def test_objects_and_positions_are_rendered_as_their_json():
     assert json.loads(second) == {"position": "Ja, schön", "reasoning": "Weil.", "confidence": 0.8}
 
 
-async def test_a_whole_response_is_given_as_it_is():
+async def test_a_complete_response_is_returned_unchanged():
     response = ChatResponse(text="x", usage=Usage(input_tokens=5, calls=1), finish_reason="length")
     assert await ScriptedModel([response]).complete(ask()) is response
 
@@ -114,7 +114,7 @@ async def test_parallel_calls_of_several_agents_get_their_own_replies():
     model.assert_consumed()
 
 
-async def test_a_call_without_a_reply_fails_at_once_and_is_told_again_at_the_end():
+async def test_a_call_without_a_reply_fails_at_once_and_is_reported_again_at_the_end():
     model = ScriptedModel({"ada": ["one"]})
     await model.complete(ask("ada"))
     for agent in ("ada", "bo"):
@@ -133,7 +133,7 @@ async def test_a_call_without_a_reply_fails_at_once_and_is_told_again_at_the_end
     ],
     ids=["sequence", "mapping"],
 )
-async def test_replies_nobody_asked_for_are_told_of(script, message):
+async def test_unused_replies_are_reported(script, message):
     with pytest.raises(AssertionError, match=message):
         async with ScriptedModel(script):
             pass
@@ -159,7 +159,7 @@ async def test_closing_never_complains():
 @pytest.mark.parametrize(
     ("chunks", "pieces"), [(0, []), (1, ["abcdefg"]), (3, ["abc", "def", "g"]), (50, list("abcdefg"))]
 )
-async def test_streams_come_in_the_pieces_asked_for_and_then_whole(chunks, pieces):
+async def test_streams_come_in_the_requested_pieces_and_then_as_a_whole(chunks, pieces):
     model = ScriptedModel(["abcdefg"], chunks=chunks)
     *deltas, last = [piece async for piece in model.stream(ask())]
     assert deltas == [ChatDelta(text=piece) for piece in pieces]
@@ -180,7 +180,7 @@ def test_names_and_profile_can_be_chosen():
     assert (model.model, model.provider, model.profile) == ("m", "p", profile)
 
 
-async def test_what_is_no_script_is_refused():
+async def test_an_invalid_script_is_refused():
     with pytest.raises(TypeError, match="put a single text in a list"):
         ScriptedModel("text")
     with pytest.raises(TypeError, match="not int"):

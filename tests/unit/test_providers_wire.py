@@ -23,7 +23,7 @@ from roundtable.providers.wire import cost_of, dump_json, items_of, load_json, o
         (b"[" + b"[]," * 600 + b"[]]", [[]] * 601),
     ],
 )
-def test_the_odd_but_readable_is_read(body, value):
+def test_odd_but_readable_answers_are_read(body, value):
     assert load_json(body) == value
 
 
@@ -41,7 +41,7 @@ def test_the_odd_but_readable_is_read(body, value):
         pytest.param(b'{"a": ' + b"9" * 5000 + b"}", "too many digits", False, id="long number"),
     ],
 )
-def test_the_unreadable_is_refused_without_keeping_the_body(body, why, retryable):
+def test_unreadable_answers_are_refused_without_keeping_the_body(body, why, retryable):
     with pytest.raises(AgentError, match=why) as caught:
         load_json(body)
     assert caught.value.retryable is retryable
@@ -54,12 +54,12 @@ def test_a_request_is_compact_utf8_with_surrogates_replaced():
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_number_json_has_no_word_for_is_refused(number):
+def test_a_number_that_json_cannot_express_is_refused(number):
     with pytest.raises(AgentError, match="JSON"):
         dump_json({"temperature": number})
 
 
-def test_readers_give_something_of_their_kind_for_anything():
+def test_readers_return_their_type_for_any_input():
     for value in (None, True, 1, 1.5, "x", [1], {"a": 1}):
         assert isinstance(object_of(value), dict)
         assert len(items_of(value)) == (1 if value == [1] else 0)

@@ -82,7 +82,7 @@ def test_the_next_event_continues_the_chain_of_a_changed_log() -> None:
     assert found([*changed, *more], head(changed)) == ["event 4: changed"]
 
 
-def test_a_fold_computes_its_head_from_every_event_wherever_it_was_asked_for_before() -> None:
+def test_a_fold_computes_its_head_from_every_event_whenever_it_was_requested_before() -> None:
     fold = Fold(RECORD)
     for number, event in enumerate(LOG, 1):
         fold.apply(event)
@@ -103,7 +103,7 @@ def test_a_fold_chains_events_of_any_number_and_keeps_the_head_of_all(length: in
         assert fold.head == head(LOG[: start + length]).hash
 
 
-def test_what_was_chained_and_then_stored_differently_is_hashed_as_stored() -> None:
+def test_an_event_that_is_stored_differently_is_hashed_as_stored() -> None:
     fold = Fold(RECORD)
     first, second = fold.chain(OLD[:2])
     stored = [later(first), second]
@@ -125,7 +125,7 @@ def test_missing_and_reordered_events_are_named() -> None:
     assert found([*LOG[:3], LOG[3], *LOG[3:]]) == ["event 4: reordered"]
 
 
-def test_events_cut_out_and_numbered_anew_are_found() -> None:
+def test_events_that_were_cut_out_and_renumbered_are_found() -> None:
     renumbered = [event.model_copy(update={"seq": event.seq - 2}) for event in LOG[5:]]
     faults = found([*LOG[:3], *renumbered], head(LOG))
     assert faults[0] == "event 3: changed"
@@ -177,7 +177,7 @@ def test_a_log_without_hashes_is_not_verifiable_until_an_event_has_one() -> None
     assert found(grown) == [f"the session's configuration to event {len(OLD)}: changed"]
 
 
-def test_a_noted_head_still_fits_a_log_that_grew() -> None:
+def test_a_recorded_head_still_fits_a_longer_log() -> None:
     assert found(LOG, head(LOG[:4])) == []
     rewritten = chain_events(first_hash(RECORD), 0, [later(event) for event in events()])
     assert found(rewritten) == []
@@ -221,7 +221,7 @@ def exported(log: list[DurableEvent] = LOG) -> str:
     return "".join(archive_parts(RECORD, log))
 
 
-def test_an_export_says_its_head_and_an_import_checks_it() -> None:
+def test_an_export_contains_its_head_and_an_import_checks_it() -> None:
     document = exported()
     assert read_archive(document) == (RECORD, tuple(LOG))
     assert verify_archive(document).head == head(LOG)
@@ -314,7 +314,7 @@ def test_a_signed_file_is_checked_with_the_key_of_the_user() -> None:
     assert verify_archive(json.dumps(forged), public_key=public).signature == "invalid"
 
 
-def test_other_keys_are_refused_with_the_way_to_make_one() -> None:
+def test_other_keys_are_refused_with_how_to_create_one() -> None:
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 

@@ -107,7 +107,7 @@ def test_a_session_without_events_is_created_and_empty() -> None:
     assert (session.status, session.current_round, session.total_rounds) == ("created", 0, 2)
 
 
-def test_turns_stand_in_the_order_of_stages_and_slots_whatever_came_first() -> None:
+def test_turns_are_in_the_order_of_stages_and_slots_whatever_came_first() -> None:
     made = fold(
         *BEGIN, turn(1), turn(0), turn(0, stage="ruling"), turn(1, stage="positions", attempt=2, position="Milk")
     )
@@ -119,14 +119,14 @@ def test_turns_stand_in_the_order_of_stages_and_slots_whatever_came_first() -> N
     assert held.focus_question == "Now?"
 
 
-def test_everything_spent_is_counted_once_failed_tries_included() -> None:
+def test_all_spending_is_counted_once_including_failed_tries() -> None:
     measured = ConsensusMeasured(**WHERE, round=1, consensus=ConsensusResult(agreement_level=1), usage=Usage(calls=3))
     synthesis = SynthesisComplete(**WHERE, synthesis=SynthesisResult(synthesizer_id="ada"), usage=Usage(calls=4))
     assert fold(*BEGIN, turn(0), failed(1), measured, synthesis).usage.calls == 1 + 2 + 3 + 4
     assert fold(ConsensusMeasured(**WHERE, round=1, consensus=ConsensusResult(agreement_level=1))).usage.calls == 0
 
 
-def test_events_that_were_taken_are_passed_over() -> None:
+def test_events_that_were_already_applied_are_skipped() -> None:
     numbered = [event.model_copy(update={"seq": place}) for place, event in enumerate((*BEGIN, turn(0)), 1)]
     made = fold(*numbered)
     before = made.to_record()
@@ -141,7 +141,7 @@ def test_the_time_of_the_last_event_is_the_time_of_the_record() -> None:
     assert fold(*BEGIN, late).updated_at == NOON + timedelta(hours=1)
 
 
-def test_independent_agreement_is_told_once() -> None:
+def test_independent_agreement_is_reported_once() -> None:
     first = ConsensusMeasured(**WHERE, round=1, consensus=ConsensusResult(agreement_level=1), independent_agreement=0.5)
     second = ConsensusMeasured(**WHERE, round=2, consensus=ConsensusResult(agreement_level=1))
     assert fold(*BEGIN, first, second).to_record().independent_agreement == 0.5
@@ -150,7 +150,7 @@ def test_independent_agreement_is_told_once() -> None:
     assert (record.independent_agreement, record.independent_agreement_reason) == (None, "one agent")
 
 
-def test_context_is_asked_for_answered_and_shown_once() -> None:
+def test_context_is_requested_answered_and_shown_once() -> None:
     asked = tuple(
         ContextRequest(id=name, agent_id="ada", query="?", reason="!", timestamp=NOON) for name in ("r1", "r2")
     )
@@ -175,7 +175,7 @@ def test_a_round_that_starts_with_answers_closes_their_requests() -> None:
     assert [left.id for left in made.to_record().context_requests] == ["r2"]
 
 
-def test_the_view_can_leave_out_the_stages_from_the_one_under_way_on() -> None:
+def test_the_view_can_leave_out_the_current_stage_and_later_ones() -> None:
     made = fold(*BEGIN, turn(0), turn(1), turn(0, stage="ruling"))
     assert len(made.view().transcript) == 3
     assert [said.stage for said in made.view(without_stages=["ruling"]).transcript] == ["positions", "positions"]
@@ -187,7 +187,7 @@ def test_the_view_can_leave_out_the_stages_from_the_one_under_way_on() -> None:
     assert (fresh.current_round, fresh.transcript) == (1, ())
 
 
-def test_a_round_that_was_only_spoken_in_from_outside_has_not_begun() -> None:
+def test_a_round_with_only_outside_answers_has_not_started() -> None:
     made = fold(turn(0, stage="external"))
     assert made.current is not None
     assert (made.current.number, made.current.begun, made.progress.current_round) == (1, False, 0)
@@ -225,7 +225,7 @@ COMPLETED = (*BEGIN, EXIT, over("completed"))
         pytest.param(COMPLETED, "extend", "active", None, id="completed extend"),
     ],
 )
-def test_a_request_moves_a_session_only_where_it_may(
+def test_a_request_changes_a_session_only_if_its_status_allows_it(
     before: tuple[DurableEvent, ...], action: str, status: str, pending: str | None
 ) -> None:
     made = fold(*before, control(action))
@@ -234,7 +234,7 @@ def test_a_request_moves_a_session_only_where_it_may(
     assert advance(start_progress(RECORD), (*before, control(action))).status == status
 
 
-def test_a_stop_outlives_a_pause_and_a_resume_takes_both_back() -> None:
+def test_a_stop_survives_a_pause_and_a_resume_revokes_both() -> None:
     made = fold(*ACTIVE, control("stop", by="ada"), control("pause", by="bo"))
     assert made.pending_control is not None
     assert (made.pending_control.action, made.pending_control.by) == ("stop", "ada")
@@ -243,12 +243,12 @@ def test_a_stop_outlives_a_pause_and_a_resume_takes_both_back() -> None:
     assert made.pending_control is None
 
 
-def test_the_end_of_a_run_answers_what_was_asked() -> None:
+def test_the_end_of_a_run_completes_its_requests() -> None:
     for end in (over("paused"), over("completed"), broke()):
         assert fold(*ACTIVE, control("pause"), end).pending_control is None
 
 
-def test_an_extension_moves_the_plan_but_never_below_what_has_begun() -> None:
+def test_an_extension_changes_the_plan_but_never_below_the_started_rounds() -> None:
     assert fold(*COMPLETED, control("extend", total_rounds=7)).progress.total_rounds == 7
     two = RoundStart(**WHERE, round=2, agents=("ada",))
     assert fold(*BEGIN, two, control("extend", total_rounds=1)).progress.total_rounds == 2
@@ -287,7 +287,7 @@ def test_a_debate_whose_end_is_decided_keeps_its_reason_over_a_pause() -> None:
     assert undecided.exit is None
 
 
-def test_going_on_forgets_how_the_last_run_ended() -> None:
+def test_continuing_discards_how_the_last_run_ended() -> None:
     assert fold(*BROKEN).error is not None
     assert fold(*BROKEN, control("resume")).error is None
     assert fold(*BEGIN, EXIT, over("paused")).exit is not None

@@ -59,7 +59,7 @@ VIEW = ReportView(
 NOTHING = ReportView(title="Tea?", facts=(), answer=None, answer_reason="two positions tie", missing=(), rounds=())
 
 
-def test_text_shows_who_is_missing_then_rounds_then_the_answer() -> None:
+def test_text_shows_missing_agents_then_rounds_then_the_answer() -> None:
     assert to_text(VIEW) == (
         "Should we?\n"
         "\n"
@@ -140,7 +140,7 @@ PROSE = (
 
 
 @pytest.mark.parametrize("said", PROSE)
-def test_ordinary_prose_stays_as_it_was_written(said: str) -> None:
+def test_ordinary_prose_is_unchanged(said: str) -> None:
     speaker = SpeakerView(name="Ada", position=said, reasoning=said)
     held = RoundView(number=1, complete=True, agreement=None, summary=said, speakers=(speaker,))
     view = ReportView(title=said, facts=((said, said),), answer=said, answer_reason=None, missing=(), rounds=(held,))
@@ -166,7 +166,7 @@ def test_ordinary_prose_stays_as_it_was_written(said: str) -> None:
         (":smile:", "\\:smile:"),
     ],
 )
-def test_what_would_change_the_page_is_escaped(said: str, written: str) -> None:
+def test_text_that_would_change_the_page_is_escaped(said: str, written: str) -> None:
     speaker = SpeakerView(name="Ada", reasoning=said)
     held = RoundView(number=1, complete=True, agreement=None, summary="", speakers=(speaker,))
     view = ReportView(title="t", facts=(), answer="a", answer_reason=None, missing=(), rounds=(held,))
@@ -341,12 +341,12 @@ def test_an_empty_debate_has_a_page_too() -> None:
         ("", ""),
     ],
 )
-def test_the_markdown_of_models_is_shown_as_they_meant_it(said: str, block: str) -> None:
+def test_the_markdown_of_models_is_rendered(said: str, block: str) -> None:
     assert "".join(part.text for part in prose(said)) == block
 
 
 @pytest.mark.slow
-def test_long_stars_take_linear_time() -> None:
+def test_long_runs_of_stars_take_linear_time() -> None:
     for hostile in (
         "**a" * 50_000,
         "*" * 100_000,
@@ -362,14 +362,14 @@ def test_long_stars_take_linear_time() -> None:
         assert len("".join(part.text for part in prose(hostile))) > 1000
 
 
-def test_what_could_act_cannot_be_put_into_a_tag() -> None:
+def test_active_attributes_cannot_be_put_into_a_tag() -> None:
     for attributes in ({"onclick": "x"}, {"style": "x"}, {"src": "x"}, {"href": "https://a.example"}):
         with pytest.raises(ValueError, match="a page has no attribute"):
             tag("p", **attributes)
     assert tag("a", "b", href="#c").text == '<a href="#c">b</a>'
 
 
-def test_the_chart_has_gaps_where_nothing_was_measured() -> None:
+def test_the_chart_has_gaps_for_rounds_without_a_measurement() -> None:
     sure = (SpeakerView(name="Ada", confidence=0.5),)
     rounds = tuple(
         RoundView(number=number, complete=True, agreement=level, summary="", speakers=sure)
@@ -482,7 +482,7 @@ def test_csv_has_no_formula_whatever_separates_the_cells(text: str, delimiter: s
         'She said;"yes"\n"no"',
     ],
 )
-def test_csv_leaves_ordinary_prose_as_it_is(text: str) -> None:
+def test_csv_does_not_change_ordinary_prose(text: str) -> None:
     written = "".join(csv_parts(("a",), [{"a": text}]))
     assert list(csv.reader(io.StringIO(written, newline="")))[1] == [text]
 
@@ -497,7 +497,7 @@ def test_markdown_ends_with_minority_sources_and_cost() -> None:
     assert "Tools used: search\\_web" in text or "Tools used: search_web" in text
 
 
-def test_an_answer_that_is_no_position_is_said_in_words() -> None:
+def test_an_answer_that_is_not_a_position_is_described_in_words() -> None:
     made = debate(rounds=1)
     turn = made.rounds[0].turns[0]
     assert turn.outcome == "answered"
@@ -540,7 +540,7 @@ def test_pairs_of_a_vote_are_a_small_table_in_every_form() -> None:
         assert "Head to head" not in shown
 
 
-def test_a_role_is_shown_with_the_name_where_one_agent_speaks_twice() -> None:
+def test_a_role_is_shown_with_the_name_if_one_agent_speaks_twice() -> None:
     speakers = (SpeakerView(name="Ada", role="independent", position="Tea"), SpeakerView(name="Ada", position="Milk"))
     held = RoundView(number=1, complete=True, agreement=None, summary="", speakers=speakers)
     view = replace(NOTHING, rounds=(held,))

@@ -30,7 +30,7 @@ def test_two_of_three_votes_fill_two_thirds() -> None:
     assert widths == [("won", "66.7"), ("part", "33.3")]
 
 
-def test_what_nobody_compared_is_not_a_full_bar() -> None:
+def test_uncompared_answers_do_not_give_a_full_bar() -> None:
     page = debated({"ada": "Plant an oak", "bo": "Build a fountain", "cy": "Use birches"}, rounds=1).to_html()
     moved = section(page, "camps") if 'id="camps"' in page else page
     assert "not measured" in page
@@ -42,7 +42,7 @@ def test_what_nobody_compared_is_not_a_full_bar() -> None:
 @pytest.mark.parametrize(
     ("least", "most", "level", "is_open"), [(0.25, 0.25, "25.0", False), (0.5, 0.75, "50.0", True), (0, 1, "", True)]
 )
-def test_agreement_fills_what_is_known_and_leaves_the_rest_open(
+def test_an_agreement_bar_fills_the_known_part_and_leaves_the_rest_open(
     least: float, most: float, level: str, is_open: bool
 ) -> None:
     drawn = interval(least, most).text
@@ -67,7 +67,7 @@ def test_only_a_share_of_votes_or_points_is_drawn(ballots: Any, rule: str, share
     assert drawn == pytest.approx(shares) if None not in shares.values() else drawn == shares
 
 
-def test_an_unknown_cost_is_never_beside_a_price_of_nothing() -> None:
+def test_an_unknown_cost_is_never_shown_with_a_price_of_zero() -> None:
     assert cost_in_words(Usage(calls=1, cost_usd=0.0) + Usage(calls=1)) == "cost unknown"
     assert cost_in_words(Usage(calls=1, cost_usd=0.00001) + Usage(calls=1)) == "cost unknown"
     assert cost_in_words(Usage(calls=1, cost_usd=0.01) + Usage(calls=1)) == "cost unknown (0.0100 USD of it known)"

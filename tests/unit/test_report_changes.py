@@ -10,7 +10,7 @@ from roundtable.report.html import section_parts
 from roundtable.results.view import view_of, with_names
 
 
-def test_equal_words_are_no_change_and_other_words_are_marked() -> None:
+def test_equal_words_are_not_a_change_and_other_words_are_marked() -> None:
     assert compare_words("Tea  at\nnoon", "Tea at noon") == ()
     assert compare_words("Tea at noon", "Tea at night, at noon") == (
         ("same", "Tea at"),
@@ -41,7 +41,7 @@ def test_new_reasons_are_the_sentences_that_were_not_there() -> None:
         ("2 * 3 * 4, a_b", "2 * 3 * 4, a_b"),
     ],
 )
-def test_marks_are_not_shown_where_there_is_no_markup(said: str, shown: str) -> None:
+def test_marks_are_not_shown_without_markup(said: str, shown: str) -> None:
     assert unmarked(said) == shown
 
 

@@ -88,7 +88,7 @@ def test_each_text_is_split_into_sentences_once_for_the_round_before_and_the_rou
     assert counts["_key"] <= 51 * answers
 
 
-def test_the_name_of_a_camp_is_cleared_of_marks_once() -> None:
+def test_marks_are_removed_from_the_name_of_a_camp_once() -> None:
     result = long_debate(20)
     str(result)  # what is computed once for a result
     flow = result.opinion_flow()
@@ -97,7 +97,7 @@ def test_the_name_of_a_camp_is_cleared_of_marks_once() -> None:
     assert calls_of(lambda: str(result), "unmarked")["unmarked"] <= camps + 20  # and a few short lines
 
 
-def test_texts_too_long_for_a_comparison_are_not_indexed_for_it() -> None:
+def test_texts_that_are_too_long_to_compare_are_not_indexed() -> None:
     before, after = " ".join(WORDS * LONG), " ".join(reversed(WORDS * LONG))
     assert calls_of(lambda: compare_words(before, after), "set_seqs") == {"set_seqs": 0}
     assert calls_of(lambda: compare_words("tea at noon", "tea at night"), "set_seqs") == {"set_seqs": 1}

@@ -153,7 +153,7 @@ def test_votes_are_weighed_by_confidence() -> None:
     assert (audit.weighted.winner, audit.weighted.differs) == ("Tea", True)
 
 
-async def test_an_agent_that_failed_or_abstains_is_a_voter_without_a_say() -> None:
+async def test_an_agent_that_failed_or_abstains_is_a_voter_without_influence() -> None:
     def reply(request: Any) -> Any:
         name = request.metadata["agent"]
         return "nothing readable" if name == "di" else said("Tea", choice=None if name == "cy" else "Tea")
@@ -181,7 +181,7 @@ async def test_the_first_round_and_the_private_answers_are_counted() -> None:
     assert "independent" in audit.first_round.change  # nobody had seen anything in the first round either
 
 
-async def test_without_them_the_audit_says_why() -> None:
+async def test_without_first_round_answers_the_audit_says_why() -> None:
     audit = (await debated({"ada": "Tea", "bo": "Tea"}, options=["Tea", "Milk"])).audit()
     assert (audit.first_round, audit.independent) == (None, None)
     skipped = {one.change: one.reason for one in audit.not_tried}
@@ -189,7 +189,7 @@ async def test_without_them_the_audit_says_why() -> None:
     assert "baseline=True" in skipped["private answers before the debate"]
 
 
-def test_the_winner_of_the_first_round_is_compared_by_what_agents_declared() -> None:
+def test_the_winner_of_the_first_round_is_compared_by_the_declarations_of_agents() -> None:
     first = [answer(name, "Lisbon") for name in ("ada", "bo")] + [answer("cy", "Porto")]
     same = Comparison(turn=TurnKey(1, "positions", 0), verdict="same")
     other = Comparison(turn=TurnKey(1, "positions", 0), verdict="different")
@@ -215,7 +215,7 @@ def test_numbers_tell_answers_apart_so_all_is_known() -> None:
     assert audit.ties == ()
 
 
-def test_what_nobody_compared_is_not_known() -> None:
+def test_results_that_depend_on_uncompared_answers_are_unknown() -> None:
     audit = result_of([answer("ada", "Tea"), answer("bo", "tea."), answer("cy", "A hot drink")]).audit()
     assert (audit.winner, audit.is_known) == ("Tea", True)
     assert outcomes(audit.without) == {
@@ -231,7 +231,7 @@ def test_what_nobody_compared_is_not_known() -> None:
     assert "not known" in audit.to_text()
 
 
-def test_a_decision_that_is_open_leaves_every_comparison_open() -> None:
+def test_an_open_decision_leaves_every_comparison_open() -> None:
     result = result_of([answer("ada", "Tea"), answer("bo", "Coffee"), answer("cy", "Milk")])
     audit = result.audit()
     assert (audit.winner, audit.is_known, audit.fragile, audit.pivotal) == (None, False, None, ())
@@ -239,7 +239,7 @@ def test_a_decision_that_is_open_leaves_every_comparison_open() -> None:
     assert any("nobody compared" in note for note in audit.notes)
 
 
-def test_a_weighed_vote_is_not_known_where_two_rivals_may_be_one() -> None:
+def test_a_weighted_vote_is_unknown_if_two_rivals_may_be_one() -> None:
     sure = [answer(name, text, confidence=0.8) for name, text in (("di", "A hot drink"), ("ed", "Something warm"))]
     unsure = [answer(name, "Tea", confidence=0.3) for name in ("ada", "bo", "cy")]
     audit = result_of([*unsure, *sure]).audit()
@@ -248,7 +248,7 @@ def test_a_weighed_vote_is_not_known_where_two_rivals_may_be_one() -> None:
     assert (audit.weighted.is_known, audit.weighted.differs) == (False, None)
 
 
-def test_comparisons_by_an_agent_still_count_where_its_answer_is_left_out() -> None:
+def test_comparisons_by_an_agent_still_count_if_its_answer_is_left_out() -> None:
     first = [answer("ada", "Lisbon"), answer("bo", "Porto"), answer("cy", "Lisbon"), answer("di", "Porto")]
     link = (Comparison(turn=TurnKey(1, "positions", 0), verdict="same"),)
     apart = (Comparison(turn=TurnKey(1, "positions", 0), verdict="different"),)
@@ -285,7 +285,7 @@ def read_by_a_model(*camps: tuple[str, ...]) -> rt.DebateResult:
     return plain.model_copy(update={"rounds": (held,), "consensus": consensus, "decision": decision})
 
 
-def test_what_a_reader_found_is_taken_from_the_record() -> None:
+def test_the_result_of_a_reader_is_taken_from_the_record() -> None:
     two_small = read_by_a_model(("ada", "bo", "cy"), ("di",), ("ed",)).audit()
     assert (two_small.winner, two_small.is_known) == ("camp 1", True)
     # The record does not say whether the two small camps were told apart; against two answers that matters.
@@ -366,7 +366,7 @@ async def test_the_last_vote_of_oxford_is_audited() -> None:
     assert outcomes(audit.switches) == {"Ada for Against": ("Against", True), "Bo for Against": ("Against", True)}
 
 
-async def test_under_a_chair_the_audit_is_of_the_vote() -> None:
+async def test_the_audit_of_a_debate_with_a_chair_is_that_of_the_vote() -> None:
     audit = (await debated({"ada": "Tea", "bo": "Tea", "cy": "Tea"}, mode="council")).audit()
     assert any("The chair gave the answer" in note for note in audit.notes)
 
@@ -405,7 +405,7 @@ def test_a_decision_of_an_unknown_rule_needs_that_rule() -> None:
     assert by_rule(audit)["dice"] == "Tea"
 
 
-def test_a_rule_that_breaks_is_not_tried() -> None:
+def test_a_rule_that_fails_is_not_tried() -> None:
     def count(ballots: Any, parameters: Any) -> Any:
         raise ZeroDivisionError("no votes")
 
@@ -499,7 +499,7 @@ async def test_a_stored_debate_has_the_audit_of_the_debate() -> None:
     assert rt.DebateResult.from_json(result.to_json()).audit() == result.audit()
 
 
-def test_it_is_shown_as_text_markdown_and_html() -> None:
+def test_an_audit_is_shown_as_text_markdown_and_html() -> None:
     answers = [answer("ada", "<b>x</b>"), answer("bo", "<b>x</b>"), answer("cy", "5 km")]
     audit = result_of(answers, topic="<script>?").audit()
     text = str(audit)
@@ -514,7 +514,7 @@ def test_it_is_shown_as_text_markdown_and_html() -> None:
     assert "**Without Cy:** \\<b" in audit._repr_markdown_()
 
 
-def test_the_short_word_says_who_is_pivotal() -> None:
+def test_the_short_summary_says_who_is_pivotal() -> None:
     sure = result_of([answer(name, "t", choice="Tea") for name in ("ada", "bo", "cy", "di")], options=("Tea", "Milk"))
     assert "No single ballot changes the winner." in sure.audit().to_text()
     close = [answer("ada", "t", choice="Tea"), answer("bo", "t", choice="Tea"), answer("cy", "m", choice="Milk")]
@@ -537,11 +537,11 @@ assert "roundtable.results.audit" in sys.modules
 
 
 @pytest.mark.slow
-def test_a_debate_does_not_load_the_audit() -> None:
+def test_a_debate_does_not_load_the_audit_module() -> None:
     subprocess.run([sys.executable, "-c", USE], check=True, capture_output=True)
 
 
-def test_another_wording_of_the_winner_is_no_change() -> None:
+def test_another_wording_of_the_winner_is_not_a_change() -> None:
     says = {"ada": {"position": "A", "bottom_line": "A"}, "bo": {"position": "a.", "bottom_line": "a."}}
     with rt.sync.Roundtable(scripted_agents(says), storage="memory://") as table:
         audit = table.debate("Which?", rounds=1, vote=True).audit()

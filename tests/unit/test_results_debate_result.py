@@ -59,7 +59,7 @@ TEA = Decision(rule="plurality", winners=("Tea",), passed=True, why="Tea wins")
 TIE = Decision(rule="plurality", winners=("Tea", "Milk"), is_tie=True, why="tie between Tea and Milk")
 
 
-def test_a_mode_that_plans_no_turn_is_named_as_the_reason() -> None:
+def test_a_mode_that_plans_no_turn_is_the_reason_for_a_missing_answer() -> None:
     nobody = Decision(rule="plurality", why="no decision: nobody voted.")
     consensus = ConsensusResult(agreement_level=0, answers=0)
     empty = result(
@@ -90,7 +90,7 @@ def test_the_status_follows_the_session_and_the_reason(events: tuple[DurableEven
 
 
 @pytest.mark.parametrize(("priority", "status"), [("required", "needs_context"), ("optional", "completed")])
-def test_a_question_that_must_be_answered_is_said_first(priority: Any, status: str) -> None:
+def test_a_question_that_must_be_answered_is_shown_first(priority: Any, status: str) -> None:
     asked = ContextRequest(id="r", agent_id="ada", query="?", reason="!", priority=priority)
     made = result(*BEGIN, ContextRequested(**WHERE, round=1, requests=(asked,)), *ended("max_rounds", "completed"))
     assert (made.status, made.context_requests) == (status, (asked,))
@@ -140,7 +140,7 @@ def test_the_roster_names_everybody_and_every_failure() -> None:
     assert result().roster.complete
 
 
-def test_a_printed_result_says_what_it_came_to_and_not_all_that_was_said() -> None:
+def test_a_printed_result_shows_the_outcome_and_not_every_answer() -> None:
     made = result(*BEGIN, turn(0), turn(1, position="Milk"), *measured(TIE), *ended("max_rounds", "completed"))
     assert str(made).startswith("Tea?\n\nAnswer: none")
     assert "tie between Tea and Milk" in str(made)
@@ -167,7 +167,7 @@ def test_rows_are_flat_and_one_per_turn() -> None:
     assert json.loads(json.dumps(rows)) == rows
 
 
-def test_a_row_says_what_was_compared_and_what_was_voted() -> None:
+def test_a_row_contains_comparisons_and_votes() -> None:
     key = turn(0).turn.key
     compared = (Comparison(turn=key, verdict="same"),)
     answers: list[Answer] = [
@@ -220,7 +220,7 @@ def test_a_ballot_in_a_table_can_be_read_back(choice: str, cell: str) -> None:
     assert (json.loads(cell) if is_json else cell) == choice
 
 
-def test_the_session_of_the_seed_is_the_same_as_the_fold_gives() -> None:
+def test_the_session_of_the_seed_equals_that_of_the_fold() -> None:
     from roundtable.record import fold_session
 
     events = (*BEGIN, turn(0), turn(1), *measured(TEA), *ended("max_rounds", "completed"))
@@ -253,7 +253,7 @@ class _Page(HTMLParser):
         "| a | b |\n# H",
     ],
 )
-def test_what_agents_wrote_stays_text_in_every_rendering(hostile: str) -> None:
+def test_text_of_agents_stays_text_in_every_rendering(hostile: str) -> None:
     made = result(*BEGIN, turn(0, position=hostile), turn(1), *measured(TIE))
     page = _Page()
     page.feed(made._repr_html_())
@@ -264,7 +264,7 @@ def test_what_agents_wrote_stays_text_in_every_rendering(hostile: str) -> None:
     assert "\x1b" not in made.to_text()
 
 
-def test_every_rendering_says_how_it_stands() -> None:
+def test_every_rendering_shows_the_state_of_the_debate() -> None:
     vote = turn(0, stage="vote")
     voted = vote.turn.model_copy(update={"result": TurnResult(answer=BallotAnswer(choice="Tea"), usage=Usage(calls=1))})
     assert isinstance(voted, Turn)

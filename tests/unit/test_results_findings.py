@@ -99,7 +99,7 @@ def result_of(*rounds: RoundRecord, **more: Any) -> rt.DebateResult:
 # ---------------------------------------------------------------- the two numbers, minority, baselines
 
 
-async def test_a_result_says_what_debate_changed_who_dissents_and_what_a_vote_had_said() -> None:
+async def test_a_result_shows_what_the_debate_changed_who_dissents_and_the_baseline_vote() -> None:
     says = {"ada": ["1 cup", "1 cup"], "bo": ["2 cup", "1 cup"], "cy": ["3 cup", "3 cup"]}  # told apart by themselves
     result = await table_of(CountingModel(lambda request: says[request.metadata["agent"]].pop(0))).debate(
         "Tea?", rounds=2, options=None
@@ -140,14 +140,14 @@ def test_an_open_answer_is_unchanged_only_if_it_is_certainly_equal(
     assert answer_changed("A", "b", by_choice=True) is True
 
 
-def test_without_independent_answers_in_the_log_there_are_no_baselines() -> None:
+def test_a_log_without_independent_answers_gives_no_baselines() -> None:
     bare = held(answer("ada"), number=1).model_copy(update={"turns": ()})
     found = baselines_of(result_of(bare, independent_agreement=1.0), None)
     assert found == Baselines(single=None, reason="no independent answer is stored")
     assert baselines_of(result_of(), None) is None
 
 
-def test_two_camps_of_one_size_have_neither_majority_nor_minority() -> None:
+def test_two_camps_of_the_same_size_have_neither_majority_nor_minority() -> None:
     report = minority_report(held(answer("ada"), answer("bo"), camps=2), by_choice=False)
     assert (report.majority, report.supporters, report.dissents) == (None, (), ())
 
@@ -155,7 +155,7 @@ def test_two_camps_of_one_size_have_neither_majority_nor_minority() -> None:
 # ---------------------------------------------------------------- health
 
 
-def test_a_collapse_without_evidence_is_seen_and_charged_to_who_gave_way() -> None:
+def test_a_collapse_without_evidence_is_reported_with_the_agents_that_gave_way() -> None:
     first = held(answer("ada"), answer("bo"), answer("cy", "Milk", confidence=0.4), camps=2)
     last = held(answer("ada"), answer("bo"), answer("cy", confidence=0.9), number=2)
     found = debate_health(
@@ -171,7 +171,7 @@ def test_a_collapse_without_evidence_is_seen_and_charged_to_who_gave_way() -> No
     assert found.conformity is not None
 
 
-def test_a_new_source_a_doubt_and_another_family_are_no_signs() -> None:
+def test_a_new_source_a_doubt_or_another_model_family_are_not_warning_signs() -> None:
     source = (Citation(title="t", url="https://example.org"),)
     first = held(answer("ada", "Tea", stance="YES"), answer("bo", "Milk", stance="NO"), camps=2)
     last = held(
@@ -190,7 +190,7 @@ def test_a_new_source_a_doubt_and_another_family_are_no_signs() -> None:
     assert "same-family" in {flag.name for flag in at_once.flags}
 
 
-def test_who_was_outvoted_and_stayed_or_brought_a_source_did_not_give_way() -> None:
+def test_an_outvoted_agent_that_stayed_or_gave_a_source_did_not_give_way() -> None:
     agents = [AgentConfig(id=name, name=name, provider="p") for name in ("ada", "bo", "cy", "di")]
     source = (Citation(title="t", url="https://example.org"),)
     first = held(answer("ada"), answer("bo"), answer("cy", "Milk"), answer("di", "Rum"), camps=2)
@@ -205,7 +205,7 @@ def test_who_was_outvoted_and_stayed_or_brought_a_source_did_not_give_way() -> N
     }
 
 
-def test_another_wording_is_no_change_unless_somebody_says_so() -> None:
+def test_another_wording_is_a_change_only_if_an_agent_says_so() -> None:
     agents = [AgentConfig(id=name, name=name, provider="p") for name in ("ada", "bo")]
     first = held(answer("ada", "Lisbon"), answer("bo", "The city on the Tagus"), camps=2, not_compared=("bo",))
     keys = {turn.agent_id: turn.key for turn in first.turns}
@@ -228,7 +228,7 @@ def test_another_wording_is_no_change_unless_somebody_says_so() -> None:
     ]  # its own word does not show that it kept its answer
 
 
-def test_who_says_that_it_now_agrees_with_the_majority_in_other_words_gave_way() -> None:
+def test_an_agent_that_says_it_now_agrees_with_the_majority_gave_way() -> None:
     agents = [AgentConfig(id=name, name=name, provider="p") for name in ("ada", "bo", "cy")]
     first = held(answer("ada"), answer("bo"), answer("cy", "Milk"), camps=2)
     joined = answer("cy", "A cup of leaves", compared=(Comparison(turn=first.turns[0].key, verdict="same"),))
@@ -238,7 +238,7 @@ def test_who_says_that_it_now_agrees_with_the_majority_in_other_words_gave_way()
     assert [one.gave_way for one in found.sycophancy] == [0, 0, 1]
 
 
-def test_who_abstains_neither_moves_nor_gives_way() -> None:
+def test_an_agent_that_abstains_neither_moves_nor_gives_way() -> None:
     agents = [AgentConfig(id=name, name=name, provider="p") for name in ("ada", "bo", "cy")]
     first = held(answer("ada"), answer("bo"), answer("cy", "Milk"), camps=2)
     found = debate_health([first, held(answer("ada"), answer("bo"), answer("cy", "ABSTAIN"), number=2)], agents)
@@ -254,7 +254,7 @@ def _same(record_: RoundRecord, agent: str) -> Comparison:
     return Comparison(turn=next(turn.key for turn in record_.turns if turn.agent_id == agent), verdict="same")
 
 
-def test_who_kept_its_answer_in_other_words_adopted_nobodys_if_another_agent_says_so() -> None:
+def test_an_agent_kept_its_answer_in_other_words_if_another_agent_says_so() -> None:
     first = held(answer("ada", "5 km"), answer("bo", "6 km"), answer("cy", "7 km"), camps=3)
 
     def health_of(*others: AgentResponse) -> DebateHealth | None:
@@ -273,7 +273,7 @@ def test_who_kept_its_answer_in_other_words_adopted_nobodys_if_another_agent_say
     assert (confirmed.flip_rate, confirmed.unclear_moves) == (pytest.approx(2 / 3), 0)
 
 
-def test_who_left_the_answer_that_it_shared_with_another_moved() -> None:
+def test_an_agent_that_left_a_shared_answer_moved() -> None:
     first = held(answer("ada", "Tea"), answer("bo", "A cup of leaves"))
     left = answer("bo", "Beans", compared=(Comparison(turn=first.turns[0].key, verdict="different"),))
     found = debate_health([first, held(answer("ada", "Tea"), left, number=2, camps=2)], _AGENTS[:2])
@@ -281,7 +281,7 @@ def test_who_left_the_answer_that_it_shared_with_another_moved() -> None:
     assert (found.flip_rate, found.unclear_moves) == (0.5, 0)
 
 
-def test_one_opponent_is_no_majority() -> None:
+def test_one_opponent_is_not_a_majority() -> None:
     first = held(answer("ada", "1"), answer("bo", "2"), camps=2)
     found = debate_health([first, held(answer("ada", "2"), answer("bo", "2"), number=2)], _AGENTS[:2])
     assert found is not None
@@ -324,7 +324,7 @@ def test_groups_made_from_common_words_in_old_sessions_say_nothing() -> None:
 
 
 @pytest.mark.parametrize("seats", list(permutations(range(5)))[::17])
-def test_seats_do_not_change_who_gave_way(seats: tuple[int, ...]) -> None:
+def test_the_order_of_seats_does_not_change_who_gave_way(seats: tuple[int, ...]) -> None:
     names = ["x", "p1", "p2", "p3", "p4"]
     says = {"x": "5 km", "p1": "alpha", "p2": "beta", "p3": "gamma", "p4": "delta"}
     calls_same = {"p1": ("p2", "p3"), "p3": ("p4", "p1")}
@@ -395,11 +395,11 @@ async def test_without_independent_answers_nothing_is_recommended_for_certain() 
         pytest.param("", (), id="none"),
     ],
 )
-def test_points_are_found_by_rules(reasoning: str, points: tuple[str, ...]) -> None:
+def test_key_points_are_found_by_rules(reasoning: str, points: tuple[str, ...]) -> None:
     assert key_points_by_rules(reasoning) == points
 
 
-async def test_a_model_gives_the_points_and_the_rules_stand_in() -> None:
+async def test_a_model_gives_the_key_points_and_the_rules_are_the_fallback() -> None:
     script = {
         "ada": '```json\n{"keyPoints": [" One. ", "", "Two.", "Three.", "Four.", "Five."]}',
         "bo": "no JSON",
@@ -421,7 +421,7 @@ async def test_a_model_gives_the_points_and_the_rules_stand_in() -> None:
         KeyPointsExtractor(max_key_points=0)
 
 
-async def test_a_foreign_model_that_breaks_takes_no_points_from_others() -> None:
+async def test_a_failing_model_does_not_remove_the_points_of_the_rules() -> None:
     class Foreign(ScriptedModel):
         async def complete(self, request: ChatRequest) -> ChatResponse:
             if request.metadata["agent"] == "bo":
@@ -435,7 +435,7 @@ async def test_a_foreign_model_that_breaks_takes_no_points_from_others() -> None
     }
 
 
-async def test_every_report_carries_what_was_found() -> None:
+async def test_every_report_contains_the_findings() -> None:
     def reply(request: Any) -> Any:
         who, round_ = request.metadata["agent"], int(request.metadata["round"])
         positions = {"ada": "1 cup", "bo": ["2 cup", "1 cup"][round_ - 1], "cy": "3 cup"}
@@ -486,7 +486,7 @@ async def test_a_tie_names_the_votes_and_no_minority() -> None:
     assert "largest camp" not in text
 
 
-async def test_who_gave_way_and_who_did_not_vote_are_told() -> None:
+async def test_agents_that_gave_way_or_did_not_vote_are_reported() -> None:
     def reply(request: Any) -> Any:
         choice = None if at(request) == "ada2" else _CHOICES[at(request)]
         return {"position": "So.", "choice": choice, "confidence": 0.8}
@@ -537,7 +537,7 @@ def test_levels_are_exact_at_their_thresholds(score: float, level: str) -> None:
         (0.9, (0.9, 0.8), 2, ("YES", "NO"), "proceed"),
     ],
 )
-def test_what_to_do_follows_the_first_rule_that_fits(
+def test_the_recommended_action_follows_the_first_matching_rule(
     level: float, confidences: tuple[float, float], camps: int, stances: tuple[Any, Any] | None, advice: str
 ) -> None:
     said = [
@@ -579,7 +579,7 @@ def _pair(request: Any, said: str) -> dict[str, Any]:
     return {"position": "Tea is fine" if request.metadata["agent"] == "ada" else said, "confidence": 0.9}
 
 
-async def test_an_agent_that_did_not_answer_is_named_wherever_agreement_is_told() -> None:
+async def test_an_agent_that_did_not_answer_is_named_wherever_agreement_is_shown() -> None:
     replies = {"ada": "Tea", "bo": "Tea", "cy": [APIAuthError("refused")]}
     async with rt.Roundtable(scripted_agents(replies), storage="memory://") as table:
         result = await table.debate("Tea?", rounds=1)
@@ -622,7 +622,7 @@ def test_the_list_of_sessions_counts_one_agent_as_one() -> None:
     assert 'agent_ids|length|counted("agent")' in source
 
 
-def test_one_position_is_no_agreement_to_go_by() -> None:
+def test_one_position_is_not_an_agreement() -> None:
     found = build_response(result_of(held(answer("ada", confidence=0.9), level=1.0, camps=1)))
     assert found is not None
     advice = found.decision.action_recommendation
@@ -689,7 +689,7 @@ def test_every_layer_is_filled() -> None:
     assert build_response(result_of()) is None
 
 
-def test_disagree_and_agree_are_told_apart_by_camps_and_not_by_letters() -> None:
+def test_agreement_is_found_by_camps_and_not_by_spelling() -> None:
     one = held(answer("ada", "I agree, now"), answer("bo", "I disagree, I know"), camps=2)
     found = build_response(result_of(one))
     assert found is not None
@@ -761,7 +761,7 @@ async def test_a_table_uses_the_thresholds_of_its_settings() -> None:
     assert result.response.decision.consensus_level == "low"
 
 
-async def test_agreement_that_came_about_in_the_debate_is_to_be_verified() -> None:
+async def test_agreement_that_arose_in_the_debate_must_be_verified() -> None:
     says = {name: ["7 cup", "7 cup"] for name in "abcdefgh"} | {"i": ["8 cup", "8 cup"], "j": ["9 cup", "7 cup"]}
     says |= {"k": ["10 cup", "7 cup"], "h": ["11 cup", "7 cup"]}
 
@@ -787,7 +787,7 @@ def test_views_are_computed_when_they_are_first_read_and_are_part_of_the_json() 
     assert {"baselines", "health", "response"} <= set(json.loads(result.to_json()))
 
 
-def test_views_in_json_stay_as_they_were_written() -> None:
+def test_views_in_json_are_kept_as_they_were_written() -> None:
     strict = ResponseSettings(high_consensus=Decimal("0.9"))
     result = rt.DebateResult.from_record(record(held(answer("ada"), answer("bo"), level=0.8, camps=1)), strict)
     assert result.response is not None
@@ -799,7 +799,7 @@ def test_views_in_json_stay_as_they_were_written() -> None:
         rt.DebateResult.model_validate(wrong)
 
 
-async def test_another_rule_leaves_what_the_debate_showed_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_deciding_by_another_rule_keeps_the_findings_of_the_debate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTABLE_HIGH_CONSENSUS_THRESHOLD", "0.45")
     async with rt.Roundtable(
         scripted_agents({"ada": "1", "bo": "1", "cy": "1", "dee": "2"}), storage="memory://"

@@ -43,7 +43,7 @@ def test_the_decision_is_that_of_the_last_round(result: DebateResult) -> None:
     assert result.config.metadata == {"licence": "MIT"}
 
 
-def test_moves_are_those_of_the_answers(result: DebateResult) -> None:
+def test_moves_follow_the_answers(result: DebateResult) -> None:
     flow = result.opinion_flow()
     assert flow is not None
     camps = {(row["round"], row["agentId"]): row["answer"] for row in flow.to_records()}
@@ -108,7 +108,7 @@ def test_frames_and_pictures_work(result: DebateResult) -> None:
     assert DebateResult.from_json(result.to_json()) == result
 
 
-def test_texts_count_where_no_answer_is_known() -> None:
+def test_texts_count_if_no_answer_is_known() -> None:
     plain = Transcript("1", "", ("a", "b"), ((Utterance("a", "It is 4."), Utterance("b", "It is 5.")),))
     result = result_of_transcript(plain)
     assert {answer.position for answer in result.rounds[0].responses} == {"It is 4.", "It is 5."}
@@ -120,7 +120,7 @@ def test_texts_count_where_no_answer_is_known() -> None:
     assert (read.independent_agreement, seen.independent_agreement) == (0.0, None)
 
 
-def test_a_confidence_that_nobody_stated_is_nowhere(result: DebateResult) -> None:
+def test_an_unstated_confidence_is_shown_nowhere(result: DebateResult) -> None:
     turns = [turn for record in result.rounds for turn in record.turns]
     assert {turn.answer.confidence for turn in turns if turn.answer.kind == "position"} == {None}  # type: ignore[union-attr]
     assert {row["confidence"] for row in result.frames("turns", "records")} == {None}
@@ -135,7 +135,7 @@ def test_a_confidence_that_nobody_stated_is_nowhere(result: DebateResult) -> Non
         assert "mean confidence of" not in shown
 
 
-def test_no_advice_builds_on_a_confidence_that_nobody_stated() -> None:
+def test_no_advice_uses_an_unstated_confidence() -> None:
     same = result_of_transcript(transcript([{"a": "Lisbon", "b": "Lisbon", "c": "Lisbon"}] * 2))
     assert same.response is not None
     advice = same.response.decision.action_recommendation
@@ -237,7 +237,7 @@ def test_a_difference_between_file_and_reader_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize("rounds", [(), ((),)])
-def test_a_debate_in_which_nobody_spoke_has_no_answer(rounds: Any) -> None:
+def test_a_debate_without_turns_has_no_answer(rounds: Any) -> None:
     result = result_of_transcript(Transcript("1", "Where?", (), rounds))
     assert result.answer is None
     assert result.frames("turns", "records") == []
@@ -292,7 +292,7 @@ def test_an_answer_that_also_states_something_else_stays_unread() -> None:
     assert readings_of(result, 1)[1][0] == "unread"
 
 
-def test_words_that_point_back_before_anything_was_shown_are_an_answer_in_own_words() -> None:
+def test_words_that_point_back_before_any_shown_answer_are_an_answer() -> None:
     result = pointing(("No change.", "Lisbon"), ("Lisbon", "I agree with Ada."))
     assert readings_of(result, 0)[0] == ("certain", None, None)
 
@@ -304,7 +304,7 @@ def test_open_answers_that_point_back_are_compared_by_the_words_of_their_source(
     assert result.rounds[1].consensus.agreement_level == 1
 
 
-def test_the_answer_of_the_file_stands_beside_what_a_pointing_answer_reads() -> None:
+def test_the_answer_of_the_file_is_kept_next_to_a_resolved_reference() -> None:
     said = ((Utterance("ada", "It is 4.", "4"), Utterance("bo", "It is 5.", "5")),)
     said += ((Utterance("ada", "Same as before.", "4"), Utterance("bo", "I agree with Ada.", "5")),)
     result = result_of_transcript(Transcript("1", "2 + 2?", ("ada", "bo"), said))

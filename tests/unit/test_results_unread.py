@@ -131,7 +131,7 @@ def test_an_answer_is_unread_only_if_it_has_an_uncertain_reading_and_no_choice()
     assert not BallotAnswer(choice="Porto", reading=reading()).is_unread
 
 
-def test_no_option_wins_that_unread_answers_could_have_overturned() -> None:
+def test_no_option_wins_if_unread_answers_could_have_overturned_it() -> None:
     result = withheld()
     assert result.decision is not None
     assert (result.answer, result.decision.winner, result.decision.withheld) == (None, None, "Porto")
@@ -144,7 +144,7 @@ def test_no_option_wins_that_unread_answers_could_have_overturned() -> None:
     )
 
 
-def test_an_option_wins_that_unread_answers_could_not_have_overturned() -> None:
+def test_an_option_wins_if_unread_answers_could_not_have_overturned_it() -> None:
     result = safe()
     assert result.decision is not None
     assert (result.answer, result.answer_source, result.decision.unread) == ("Porto", "option", ("di",))
@@ -176,7 +176,7 @@ def test_unread_answers_make_the_agreement_an_interval() -> None:
     assert mixed.summary == "Of 4: 1 for Porto, 1 for Lisbon, 1 without a mark, 1 that could not be read."
 
 
-def test_with_nothing_readable_there_is_no_winner_for_this_reason() -> None:
+def test_without_readable_answers_the_reason_for_no_winner_says_so() -> None:
     result = result_of(unread("ada"), unread("bo"))
     assert result.answer is None
     assert result.answer_reason == "no decision: 2 answers could not be read (ada and bo)."
@@ -213,7 +213,7 @@ def test_votes_of_agents_that_failed_and_unread_answers_count_together() -> None
     assert result_of(*said, first=tuple(first[:2])).answer == "Porto"
 
 
-def test_an_agent_that_answers_twice_is_unread_where_its_answer_is() -> None:
+def test_an_agent_that_answers_twice_is_unread_only_in_its_unread_answer() -> None:
     result = result_of(choice("ada", "Porto"), choice("ada", "Porto"), unread("ada"))
     assert result.decision is not None
     assert result.decision.unread == ("ada (3)",)
@@ -382,7 +382,7 @@ def test_the_roster_counts_unread_answers_of_the_whole_debate() -> None:
         ),
     ],
 )
-def test_every_form_of_a_result_says_so_in_one_line(result: rt.DebateResult, line: str) -> None:
+def test_every_form_of_a_result_reports_unread_answers_in_one_line(result: rt.DebateResult, line: str) -> None:
     assert f"! {line}\n" in str(result)
     assert f"! {line}\n" in result.to_text()
     assert f"> **Not read** {line}\n" in result.to_markdown()
@@ -404,7 +404,7 @@ def test_a_result_without_unread_answers_says_nothing_about_them() -> None:
     assert result.response is not None
 
 
-def test_votes_in_words_say_who_could_not_be_read() -> None:
+def test_votes_in_words_name_unread_voters() -> None:
     assert "Votes: Ada, Bo, Cy for Porto; Di could not be read" in str(safe())
 
 

@@ -49,7 +49,7 @@ def waited(status, headers, retry=1):
     ],
 )
 @pytest.mark.parametrize("status", [429, 503])
-def test_retry_after(status, retry, header, theirs, ours):
+def test_the_header_retry_after_is_read(status, retry, header, theirs, ours):
     assert waited(status, {"retry-after": header}, retry) == ours
 
 
@@ -70,7 +70,7 @@ def test_retry_after(status, retry, header, theirs, ours):
         (503, {"retry-after-ms": "1e5"}, 100.0, 100.0),
     ],
 )
-def test_retry_after_out_of_range(status, headers, theirs, ours):
+def test_a_retry_after_out_of_range_is_ignored_or_limited(status, headers, theirs, ours):
     assert waited(status, headers) == ours
 
 
@@ -82,7 +82,7 @@ def test_retry_after_out_of_range(status, headers, theirs, ours):
         for should, tried in (("true", True), ("false", False), ("maybe", status not in {400, 401}))
     ],
 )
-def test_what_the_provider_says_wins_over_the_status(status, should, tried):
+def test_the_message_of_the_provider_wins_over_the_status(status, should, tried):
     assert (waited(status, {"x-should-retry": should}) is not GIVES_UP) is tried
 
 
@@ -99,7 +99,7 @@ def test_what_the_provider_says_wins_over_the_status(status, should, tried):
         ({"retry-after": "soon"}, OWN),
     ],
 )
-def test_which_header_counts_and_the_longest_wait(headers, ours):
+def test_the_longest_wait_of_all_headers_counts(headers, ours):
     assert waited(429, headers) == ours
 
 

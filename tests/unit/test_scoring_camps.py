@@ -43,7 +43,7 @@ def answers(*texts: str, **declared: tuple[tuple[str, SameOrDifferent], ...]) ->
         ((), 0, 0, None),
     ],
 )
-def test_the_table_of_figures(
+def test_the_figures_of_camps_are_those_of_the_table(
     texts: tuple[str, ...], low: Fraction, high: Fraction, winner: tuple[str, ...] | None
 ) -> None:
     found = find_camps(answers(*texts))
@@ -54,14 +54,14 @@ def test_the_table_of_figures(
     assert found.is_lead_open is (winner is None and low != high)
 
 
-def test_three_that_declare_each_other_the_same_agree() -> None:
+def test_three_agents_that_declare_each_other_the_same_agree() -> None:
     same: tuple[tuple[str, SameOrDifferent], ...] = (("Lisbon", "same"), ("The capital", "same"), ("Lissabon", "same"))
     found = find_camps(answers("Lisbon", "The capital", "Lissabon", a=same, b=same, c=same))
     assert (found.at_least, found.is_measured, found.winner) == (1, True, Camp("Lisbon", ("a", "b", "c")))
     assert {pair.evidence for pair in found.pairs} == {"declared"}
 
 
-def test_two_that_swap_their_answers_are_not_joined() -> None:
+def test_two_agents_that_swap_their_answers_are_not_joined() -> None:
     """Each names what the other said before; both said it before the swap."""
     found = find_camps(answers("Porto", "Lisbon", a=(("Lisbon", "different"),), b=(("Porto", "different"),)))
     assert len(found.camps) == 2
@@ -76,7 +76,7 @@ def test_two_that_swap_their_answers_are_not_joined() -> None:
     assert swapped.warnings == ("a calls answers the same that differ; what it declared is ignored",)
 
 
-def test_what_contradicts_itself_is_unknown() -> None:
+def test_contradictory_declarations_are_unknown() -> None:
     mixed = answers("x", "y", "x", a=(("y", "same"),), c=(("y", "different"),))
     assert [(pair.verdict, pair.evidence) for pair in find_camps(mixed).pairs] == [(None, "contested")]
     twice = find_camps(answers("x", "y", a=(("y", "same"), ("y", "different"))))
@@ -95,7 +95,7 @@ def test_what_contradicts_itself_is_unknown() -> None:
         ((), {("a", "z"): "same"}, None, "unknown"),
     ],
 )
-def test_a_reader_and_the_authors(
+def test_a_reader_is_combined_with_the_declarations_of_authors(
     declared: tuple[tuple[str, SameOrDifferent], ...],
     read: dict[tuple[str, str], SameOrDifferent],
     verdict: str | None,
@@ -111,7 +111,7 @@ def test_a_reader_does_not_overrule_numbers() -> None:
     assert find_camps(answers("x", "x", "y"), {("a", "b"): "different", ("a", "c"): "same"}).at_least == 1
 
 
-def test_stances_tell_apart_and_join_nobody() -> None:
+def test_stances_separate_answers_and_never_join_them() -> None:
     sides = ["YES", "NO", "YES", "NEUTRAL"]
     said = [
         OpenAnswer(name, Said(text, stance=side))
@@ -124,13 +124,13 @@ def test_stances_tell_apart_and_join_nobody() -> None:
     assert [pair.verdict for pair in found.pairs if pair.first == pair.second == "It pays"] == ["different"]
 
 
-def test_a_bare_yes_against_ones_own_stance_voids_it() -> None:
+def test_a_bare_yes_against_its_own_stance_voids_the_stance() -> None:
     found = find_camps([OpenAnswer("a", Said("Yes", stance="NO")), OpenAnswer("b", Said("no"))])
     assert found.warnings == ("a says YES with the stance NO; the stance is ignored",)
     assert (found.at_most, found.is_measured) == (0, True)
 
 
-def test_options_are_told_apart_by_their_names() -> None:
+def test_options_are_distinguished_by_their_names() -> None:
     chosen = [OpenAnswer("a", Said("I think", choice="Tea")), OpenAnswer("b", Said("I think", choice="coffee"))]
     found = find_camps([*chosen, OpenAnswer("c", Said("I don't know", choice="Tea")), OpenAnswer("d", Said("Milk"))])
     assert [camp.agents for camp in found.camps] == [("a", "c"), ("d",), ("b",)] or found.camps[0].agents == ("a", "c")
@@ -142,18 +142,18 @@ def test_the_name_of_a_camp_is_its_most_used_wording() -> None:
     assert found.camps[0].name == "Tea"
 
 
-def test_an_own_answer_called_different_is_ignored() -> None:
+def test_an_agent_that_calls_its_own_answer_different_is_ignored() -> None:
     found = find_camps(answers("x", "y", a=(("x", "different"), ("y", "same"))))
     assert found.warnings == ("a calls an answer different that equals its own; that is ignored",)
     assert found.at_least == 1
 
 
-def test_an_agent_answers_once() -> None:
+def test_an_agent_counts_once() -> None:
     with pytest.raises(ValueError, match="two answers"):
         find_camps([OpenAnswer("a", Said("x")), OpenAnswer("a", Said("y"))])
 
 
-def test_a_refusal_abstains() -> None:
+def test_a_refusal_is_an_abstention() -> None:
     found = find_camps([OpenAnswer("a", Said("x")), OpenAnswer("b", Said("I must decline"), abstains=True)])
     assert (found.abstained, found.winner) == (("b",), Camp("x", ("a",)))
 
@@ -165,7 +165,7 @@ def test_a_search_that_takes_too_long_lets_nothing_win() -> None:
     assert not _has_set_of(2, weight, lambda one, other: False)
 
 
-def test_a_table_of_a_hundred_takes_no_search_without_end() -> None:
+def test_a_table_of_a_hundred_agents_takes_bounded_time() -> None:
     """A leader of 30, and 70 others of whom every twelfth pair is told apart by its numbers."""
     answers = [OpenAnswer(f"l{place}", Said("Lisbon")) for place in range(30)]
     answers += [OpenAnswer(f"o{place}", Said(f"{place % 35} {'abcdefgh'[place % 8]}")) for place in range(70)]
@@ -174,7 +174,7 @@ def test_a_table_of_a_hundred_takes_no_search_without_end() -> None:
     assert found.camps[0].agents == tuple(f"l{place}" for place in range(30))
 
 
-def test_who_contradicts_whom_is_said() -> None:
+def test_contradicting_agents_are_named() -> None:
     lisbon, capital = OpenAnswer("ada", Said("Lisbon")), OpenAnswer("bo", Said("The capital"))
     again = OpenAnswer("cy", Said("lisbon"))
     found = find_camps([lisbon, capital, again], {("ada", "bo"): "same", ("cy", "bo"): "different"})
@@ -198,7 +198,7 @@ def test_two_agents_that_call_themselves_the_same_as_a_third_are_compared() -> N
     assert {(pair.first, pair.second): pair.verdict for pair in apart.pairs}["ten", "twelve"] == "different"
 
 
-def test_a_contradiction_by_way_of_a_third_answer_is_said_to_be_one() -> None:
+def test_a_contradiction_through_a_third_answer_is_reported() -> None:
     found = find_camps(
         answers(
             *("x", "y", "z"),
@@ -224,7 +224,7 @@ def relation(
     return compare_answers(said, read)[first].get(second)
 
 
-def test_a_claim_about_ones_own_earlier_answer_counts_if_another_voice_agrees() -> None:
+def test_a_claim_about_an_own_earlier_answer_counts_if_another_agent_agrees() -> None:
     """An agent left Lisbon for Porto, and believes that it still says the same."""
     stayed = OpenAnswer("b", LISBON)
     mover = OpenAnswer("a", PORTO, about_self=((LISBON, "same"),))
@@ -241,14 +241,14 @@ def test_a_claim_about_ones_own_earlier_answer_counts_if_another_voice_agrees() 
     assert relation("a", "b", mover, stayed, fellow) is None
 
 
-def test_an_unconfirmed_claim_about_oneself_tells_nothing_apart_either() -> None:
+def test_an_unconfirmed_claim_about_oneself_does_not_separate_answers_either() -> None:
     mover = OpenAnswer("a", PORTO, about_self=((LISBON, "same"),))
     assert relation("a", "b", mover, OpenAnswer("b", CAPITAL, ((LISBON, "different"),))) is None
     left = OpenAnswer("a", PORTO, about_self=((LISBON, "different"),))
     assert relation("a", "b", left, OpenAnswer("b", CAPITAL, ((LISBON, "same"),))) == "different"
 
 
-def test_an_answer_of_another_agent_in_the_same_words_is_no_claim_about_oneself() -> None:
+def test_an_answer_of_another_agent_in_the_same_words_is_not_a_claim_about_oneself() -> None:
     both = OpenAnswer("a", PORTO, ((LISBON, "same"),), about_self=((LISBON, "same"),))
     assert relation("a", "b", both, OpenAnswer("b", LISBON)) == "same"
     unclear = find_camps([replace(both, about_self=((LISBON, "different"),)), OpenAnswer("b", LISBON)])

@@ -107,7 +107,7 @@ class Shelf(AbstractSet[str]):
         (lambda shelf: Verdict("d", own=shelf), "judge"),
     ],
 )
-def test_the_order_in_which_a_set_yields_its_options_changes_nothing(wrap: Callable[[Shelf], Any], rule: str) -> None:
+def test_the_order_of_a_set_of_options_changes_nothing(wrap: Callable[[Shelf], Any], rule: str) -> None:
     one, other = (decide([wrap(shelf)], rule=rule, tie="first") for shelf in (Shelf("b", "a"), Shelf("a", "b")))
     assert one == other
     refused = [decide([wrap(shelf)], rule=rule, options=["d"]) for shelf in (Shelf("b", "a"), Shelf("a", "b"))]
@@ -216,7 +216,7 @@ def test_the_winner_is_named_without_the_white_space_around_it() -> None:
     assert (apart.winner, apart.scores) == (" a", {" a": 2, "a": 1})
 
 
-def test_voters_are_named_where_they_are_known() -> None:
+def test_voters_are_named_if_they_are_known() -> None:
     ballots: list[Any] = ["a", None, {"a": "x"}]
     decision = decide(ballots, voters=["ada", "bo", "7"])
     assert decision.voters == ("ada", "bo", "7")
@@ -270,7 +270,7 @@ def test_a_missed_quorum_decides_nothing_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("quorum", [-1, True, 1.5, "x"])
-def test_a_senseless_quorum_is_refused(quorum: float | str) -> None:
+def test_an_invalid_quorum_is_refused(quorum: float | str) -> None:
     with pytest.raises(ConfigurationError, match="quorum"):
         decide(["a"], quorum=quorum)
 
@@ -333,7 +333,7 @@ ALIKE = [
 
 @pytest.mark.parametrize("options", ALIKE)
 @pytest.mark.parametrize("how", ["casefold", "exact", "numeric", "open"])
-def test_options_that_are_alike_are_told_apart_by_their_exact_spelling(
+def test_alike_options_are_distinguished_by_their_exact_spelling(
     options: list[str], how: Literal["casefold", "exact", "numeric", "open"]
 ) -> None:
     decision = decide([*options, f" {options[-1]} " if how != "exact" else options[-1]], options=options, normalise=how)
@@ -347,13 +347,13 @@ def test_a_spelling_that_may_mean_two_options_is_invalid() -> None:
     assert decision.scores == {"CO": 1.0, "Co": 0.0, "Tea": 1.0}
 
 
-def test_options_that_ones_own_function_does_not_tell_apart_are_refused() -> None:
+def test_options_that_a_custom_function_does_not_distinguish_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="'CO' and 'Co' count as one"):
         decide(["CO"], options=["CO", "Co"], normalise=str.lower)
 
 
 @pytest.mark.parametrize("ballots", ["abc", {"a": 1}])
-def test_one_ballot_is_no_list_of_ballots(ballots: object) -> None:
+def test_a_single_ballot_is_not_a_list_of_ballots(ballots: object) -> None:
     with pytest.raises(ConfigurationError, match="one ballot per voter"):
         decide(ballots)  # type: ignore[arg-type]
 
@@ -494,7 +494,7 @@ def test_parameters_are_read_exactly_or_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [Approval, Ranking, Trajectory])
-def test_a_text_is_not_taken_for_its_letters(kind: type[Approval | Ranking | Trajectory]) -> None:
+def test_a_text_is_not_treated_as_a_list_of_letters(kind: type[Approval | Ranking | Trajectory]) -> None:
     with pytest.raises(ConfigurationError, match=rf"{kind.__name__} takes options, not the text 'ab'"):
         kind("ab")
 
@@ -504,7 +504,7 @@ def test_a_decision_survives_json() -> None:
     assert Decision.from_json(decision.to_json()) == decision
 
 
-def test_more_stands_before_less_and_equal_ties() -> None:
+def test_higher_scores_rank_first_and_equal_ones_tie() -> None:
     assert order({"a": 1, "b": 3, "c": "3.0"}, str) == (("b", "c"), ("a",))
     assert order(["a", {"c", "b"}], str) == (("a",), ("b", "c"))
 
@@ -532,7 +532,7 @@ def test_a_call_that_makes_no_sense_is_refused_with_a_hint(ballots: Any, call: d
 
 
 @pytest.mark.parametrize("number", [10**101, -(10**101), 10**5000, "1e400", Decimal("1e400"), 1e308], ids=range(6))
-def test_a_number_beyond_all_reason_makes_a_ballot_invalid(number: str | Decimal | float) -> None:
+def test_an_absurdly_large_number_makes_a_ballot_invalid(number: str | Decimal | float) -> None:
     decision = decide([{"a": number}, {"a": 1, "b": 2}], rule="score")
     assert decision.winner == "b"
     assert decision.invalid[0] == "its value for 'a' is beyond 1e100"
@@ -547,12 +547,12 @@ def test_the_largest_numbers_still_count() -> None:
 @pytest.mark.parametrize(
     "weights", [[1e308, 1e308, 1], [10**400, 1, 1], [1, 10**5000, 1]], ids=["1e308", "int", "wide"]
 )
-def test_a_weight_beyond_all_reason_is_refused(weights: list[float]) -> None:
+def test_an_absurdly_large_weight_is_refused(weights: list[float]) -> None:
     with pytest.raises(ConfigurationError, match=r"weight [01] must be at most 1e100"):
         decide(["a", "a", "b"], weights=weights)
 
 
-def test_an_option_that_is_a_number_of_many_digits_is_named_in_few_words() -> None:
+def test_an_option_with_very_many_digits_is_shortened() -> None:
     assert "a number of many digits" in decide(["a", [10**5000]]).invalid[1]  # type: ignore[list-item]
 
 

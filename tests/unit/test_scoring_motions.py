@@ -58,7 +58,7 @@ class TestMotions:
         assert len(find_motions(now, before).motions) == 1
         assert len(find_motions(now).motions) == 2
 
-    def test_at_most_nine_and_the_rest_is_named(self) -> None:
+    def test_at_most_nine_motions_are_voted_on_and_the_rest_is_named(self) -> None:
         held_twice = [says(f"{name}2", name) for name in "kl"]
         found = find_motions([says(name, name) for name in "abcdefghijkl"] + held_twice)
         assert found.names == (*"kl", *"abcdefg")
@@ -69,7 +69,7 @@ class TestMotions:
         assert decision.vote is not None
         assert decision.vote.left_out == ("h", "i", "j")
 
-    def test_many_left_out_are_named_in_part(self) -> None:
+    def test_if_many_motions_are_left_out_only_some_are_named(self) -> None:
         found = find_motions([says(f"a{number}", f"answer {number:02}") for number in range(20)])
         assert "and 3 more" in count_vote(found, [], rule="schulze").why
 
@@ -86,7 +86,7 @@ class TestMotions:
         found = find_motions([AgentResponse(agent_id=text[-3:], agent_name="x", position=text) for text in texts])
         assert len(set(found.names)) == 3
 
-    def test_the_same_words_with_opposite_stances_are_two_motions_never_joined(self) -> None:
+    def test_equal_words_with_opposite_stances_are_two_motions_that_are_never_joined(self) -> None:
         found = find_motions([says("ada", "It depends", stance="YES"), says("bo", "It depends", stance="NO")])
         assert found.names == ("It depends", "It depends (2)")
         votes = [MotionVote(name, Ranking(found.names), (found.names,)) for name in ("ada", "bo", "cy")]
@@ -94,7 +94,7 @@ class TestMotions:
         assert decision.vote is not None
         assert [motion.joined for motion in decision.vote.motions] == [(), ()]
 
-    def test_options_are_motions_nobody_can_join(self) -> None:
+    def test_options_are_motions_that_cannot_be_joined(self) -> None:
         held = [says("ada", "x", choice="Tea"), says("ada", "x", choice="Tea"), says("bo", "x", choice="Mate")]
         found = option_motions(["Tea", "Milk"], held)
         assert [(motion.name, motion.agents) for motion in found.motions] == [("Tea", ("ada",)), ("Milk", ())]
@@ -103,7 +103,7 @@ class TestMotions:
 
 
 class TestJoining:
-    def test_more_than_half_of_all_voters_join(self) -> None:
+    def test_motions_are_joined_by_more_than_half_of_all_voters(self) -> None:
         motions = moved("a", "b", "c")
         two_of_four = [ranked("1", "a b c", "ab"), ranked("2", "b a c", "ab"), ranked("3", "c a b"), MotionVote("4")]
         assert _joined(motions, two_of_four) == [(), (), ()]
@@ -115,12 +115,12 @@ class TestJoining:
         assert _joined(motions, [*joining, ranked("bo", "b a c d")]) == [("a",), ("d",)]
         assert _joined(motions, [*joining, ranked("bo", "b a c d", "cd")]) == [(), (), ("d",)]
 
-    def test_classes_are_equal_neighbourhoods(self) -> None:
+    def test_motions_are_joined_only_if_they_have_the_same_neighbours(self) -> None:
         motions = moved("a", "b", "c")
         chain = [ranked("1", "a b c", "ab"), ranked("2", "a b c", "abc"), ranked("3", "b c a", "bc")]
         assert _joined(motions, chain) == [(), (), ()]
 
-    def test_the_name_is_that_of_the_most_held_then_the_shortest(self) -> None:
+    def test_a_joined_motion_has_the_most_held_and_then_the_shortest_name(self) -> None:
         motions = moved("the capital", "Lisbon", "lisboa!", "Porto", m0="ada", m1="bo", m2="cy")
         group = ("the capital", "Lisbon", "lisboa!")
         votes = [MotionVote(name, Ranking((*group, "Porto")), (group,)) for name in ("ada", "bo", "cy")]
@@ -132,7 +132,7 @@ class TestJoining:
         )
         assert "The voters said that Lisbon, lisboa! and the capital are the same" in decision.why
 
-    def test_a_group_apart_in_the_own_ranking_does_not_count(self) -> None:
+    def test_a_group_that_the_own_ranking_separates_does_not_count(self) -> None:
         motions = moved("a", "b", "c")
         votes = [ranked("1", "a c b", "ab"), ranked("2", "a b c", "ab"), ranked("3", "a b c", "ab")]
         decision = count_vote(motions, [votes[0], votes[1]], rule="schulze")
@@ -155,7 +155,9 @@ class TestJoining:
             ("a b c d", "a", True),
         ],
     )
-    def test_together_is_in_some_order_of_what_is_tied(self, order: str, group: str, *, counts: bool) -> None:
+    def test_a_group_counts_if_some_order_of_tied_motions_keeps_it_together(
+        self, order: str, group: str, *, counts: bool
+    ) -> None:
         decision = count_vote(moved(*"abcd"), [ranked("1", order, group)], rule="schulze")
         assert decision.vote is not None
         assert (decision.vote.warnings == ()) is counts
@@ -213,7 +215,7 @@ class TestCounting:
         assert decision.vote is not None
         assert decision.vote.own_share is None
 
-    def test_the_share_of_first_places_for_ones_own_is_reported(self) -> None:
+    def test_the_share_of_first_places_for_own_motions_is_reported(self) -> None:
         motions = moved("a", "b", "c", m0="1", m1="2")
         votes = [ranked("1", "a b c"), ranked("2", "a=b c"), ranked("3", "c a b"), MotionVote("4")]
         decision = count_vote(motions, votes, rule="schulze")
@@ -273,7 +275,7 @@ def test_a_list_of_results_that_is_cut_says_so() -> None:
     assert decision.why.endswith("1 to 0 against Option 8 and 3 more results.")
 
 
-def test_motions_that_most_call_the_same_but_numbers_tell_apart_are_told() -> None:
+def test_motions_that_most_call_the_same_but_that_differ_in_numbers_are_reported() -> None:
     motions = find_motions([says("ada", "42"), says("bo", "43"), says("cy", "44")])
     votes = [ranked(name, "42=43=44", ("42", "43", "44")) for name in ("ada", "bo")]
     counted = count_vote(motions, [*votes, ranked("cy", "44 43 42")], rule="schulze")

@@ -55,14 +55,14 @@ def test_numbers_are_read_as_they_are_written(value: object, expected: Fraction)
         "- 1",
     ],
 )
-def test_what_is_no_finite_number_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_finite_number_is_refused(value: object) -> None:
     assert exact_or_none(value) is None
     with pytest.raises(ConfigurationError, match="the number must be a finite number"):
         exact(value)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, "101%"])
-def test_a_share_lies_between_nothing_and_all(value: object) -> None:
+def test_a_share_lies_between_0_and_1(value: object) -> None:
     with pytest.raises(ConfigurationError, match="q must"):
         share(value, "q")
     assert (share(0), share(1)) == (0, 1)
@@ -140,13 +140,11 @@ def test_numbers_compare_by_value(text: str, key: str) -> None:
     ("text", "option"),
     [(" CO ", "CO"), ("co", None), ("tea.", "Tea"), ("4.0", "4"), ("coffee", None), ("N!", "n!"), ("n", "n!")],
 )
-def test_an_option_is_meant_by_its_exact_spelling_or_by_the_only_one_that_is_alike(
-    text: str, option: str | None
-) -> None:
+def test_an_option_is_matched_by_its_exact_spelling_or_as_the_only_alike_one(text: str, option: str | None) -> None:
     assert match_option(text, ("CO", "Co", "Tea", "4", "n!"), "numeric") == option
 
 
-def test_exact_changes_nothing() -> None:
+def test_exact_normalisation_changes_nothing() -> None:
     assert normalise(" A. ", "exact") == " A. "
     assert normalise("abc", str.upper) == "ABC"
 
@@ -166,13 +164,13 @@ def test_the_modal_share_is_exact_and_undefined_without_positions() -> None:
     assert modal_share(["1", "1.0"], normalise="numeric").value == 1
 
 
-def test_a_measure_without_a_value_is_no_number() -> None:
+def test_a_measure_without_a_value_is_not_a_number() -> None:
     assert float(Measure(0.25)) == 0.25
     with pytest.raises(ValueError, match="undefined: nobody voted"):
         float(Measure(None, "nobody voted"))
 
 
-def test_words() -> None:
+def test_lists_amounts_and_percentages_are_written_in_words() -> None:
     assert (listing([]), listing(["a"]), listing(["a", "b"])) == ("", "a", "a and b")
     assert (amount(2), amount(Fraction(5, 2)), amount(0.25)) == ("2", "2.5", "0.25")
     assert [percent(Fraction(n, 10**4)) for n in (0, 1, 5000, 9999, 10000)] == [

@@ -177,7 +177,7 @@ UNEQUAL = [
 
 @pytest.mark.parametrize("layers", [100, 20_000])
 @pytest.mark.parametrize(("before", "after"), [("(", ")"), ("\\boxed{", "}"), ('"', '"')])
-def test_very_many_layers_stay_and_take_no_time(before: str, after: str, layers: int) -> None:
+def test_very_many_layers_are_kept_and_take_linear_time(before: str, after: str, layers: int) -> None:
     assert open_key(f"{before * 20}tea{after * 20}") == "tea"
     text = f"{before * layers}tea{after * layers}"
     assert open_key(text) == text
@@ -189,13 +189,13 @@ def test_a_number_in_a_formula_contradicts_another_number() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), EQUAL)
-def test_what_does_not_count_makes_no_difference(one: str, other: str) -> None:
+def test_irrelevant_differences_are_ignored(one: str, other: str) -> None:
     assert open_key(one) == open_key(other)
     assert not contradict(one, other)
 
 
 @pytest.mark.parametrize(("one", "other"), UNEQUAL)
-def test_signs_and_numbers_that_mean_something_are_kept(one: str, other: str) -> None:
+def test_meaningful_signs_and_numbers_are_kept(one: str, other: str) -> None:
     assert open_key(one) != open_key(other)
 
 
@@ -264,7 +264,7 @@ def test_numbers_of_one_unit_and_yes_against_no_contradict_each_other(one: str, 
         ("12,000", "12,345"),
     ],
 )
-def test_any_other_difference_is_no_contradiction(one: str, other: str) -> None:
+def test_any_other_difference_is_not_a_contradiction(one: str, other: str) -> None:
     assert not contradict(one, other)
 
 
@@ -289,7 +289,7 @@ def test_any_other_difference_is_no_contradiction(one: str, other: str) -> None:
         ("³", None),
     ],
 )
-def test_the_number_at_the_start_of_an_answer(text: str, amount: Amount | None) -> None:
+def test_the_number_at_the_start_of_an_answer_is_read(text: str, amount: Amount | None) -> None:
     assert amount_of(text) == amount
 
 
@@ -317,11 +317,11 @@ def test_a_part_of_an_answer_does_not_abstain(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [".", "...", "“”", "()", "**", "''", "****", " "])
-def test_a_text_of_signs_alone_stays(text: str) -> None:
+def test_a_text_of_only_signs_is_unchanged(text: str) -> None:
     assert open_key(text) == text.strip()
 
 
-def test_numbers_in_names_tell_nothing_apart() -> None:
+def test_numbers_in_names_do_not_separate_answers() -> None:
     assert not contradict("5-HT", "6-HT")
     assert contradict("5 km", "6 km")
 
@@ -329,7 +329,7 @@ def test_numbers_in_names_tell_nothing_apart() -> None:
 @pytest.mark.parametrize(
     "text", ["I dont know", "I don’t know!", "Vet ikke", "En tiedä.", "לא יודע", "Enthaltung", "N/A"]
 )
-def test_more_phrases_abstain_and_what_may_be_an_answer_does_not(text: str) -> None:
+def test_more_phrases_abstain_but_possible_answers_do_not(text: str) -> None:
     assert is_abstention(text) is (text != "N/A")
 
 

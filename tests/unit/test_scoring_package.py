@@ -18,7 +18,7 @@ HEAVY = ("httpx", "sqlite3", "pluggy", "xllamacpp", "mcp", "asyncio.runners", "r
 
 
 @pytest.mark.parametrize("package", [roundtable.scoring, roundtable.metrics, roundtable.exits])
-def test_every_public_name_is_there(package: object) -> None:
+def test_every_public_name_exists(package: object) -> None:
     names: list[str] = package.__all__  # type: ignore[attr-defined]
     assert names == sorted(set(names), key=names.index)
     assert set(names) <= set(dir(package))
@@ -48,7 +48,7 @@ def test_deciding_at_the_root_loads_no_more_than_that() -> None:
     assert json.loads(done.stdout) == []
 
 
-def test_the_exits_stand_at_the_root() -> None:
+def test_the_exits_are_exported_at_the_root() -> None:
     joined = (roundtable.exits.Exit, roundtable.exits.AllOf, roundtable.exits.AnyOf)
     usable = [kind for kind in roundtable.exits.BUILTIN_EXITS if kind not in joined]
     assert len(usable) == 11
@@ -75,7 +75,7 @@ def test_the_hash_seed_changes_no_decision() -> None:
     assert len(outputs) == 1
 
 
-def test_the_cycle_is_explained() -> None:
+def test_a_cycle_is_explained() -> None:
     decision = decide([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]], rule="schulze")
     assert str(decision) == (
         "schulze: tie between a, b and c: no option beats all others head to head: a > b > c > a;"

@@ -28,14 +28,14 @@ def spoken(*positions: str, confidence: float = 0.9, number: int = 1, level: flo
     return RoundRecord(number=number, turns=turns, consensus=consensus, complete=True)
 
 
-def test_two_against_two_is_no_majority() -> None:
+def test_two_against_two_is_not_a_majority() -> None:
     decision = decide(["yes", "yes", "no", "no"], rule="majority")
     assert not decision.passed
     assert decision.is_tie
     assert decision.winners == ()
 
 
-def test_one_of_four_is_not_unanimous_when_a_quorum_is_asked_for() -> None:
+def test_one_of_four_is_not_unanimous_when_a_quorum_is_required() -> None:
     decision = decide(["yes", None, None, None], rule="unanimity", quorum=3)
     assert not decision.quorum_met
     assert not decision.passed
@@ -48,11 +48,11 @@ def test_three_spellings_are_one_option_and_unanimous() -> None:
     assert decision.winners == ("Alpha",)
 
 
-def test_total_opposition_of_two_reviewers_is_no_consensus() -> None:
+def test_total_opposition_of_two_reviewers_is_not_a_consensus() -> None:
     assert kendall_w([["a", "b"], ["b", "a"]]).value == 0
 
 
-def test_four_reviewers_in_a_cycle_are_no_consensus() -> None:
+def test_four_reviewers_in_a_cycle_are_not_a_consensus() -> None:
     cycle = [["a", "b", "c", "d"], ["b", "c", "d", "a"], ["c", "d", "a", "b"], ["d", "a", "b", "c"]]
     assert kendall_w(cycle).value == 0
     assert decide(cycle, rule="borda").is_tie
@@ -76,26 +76,26 @@ def test_one_confident_juror_neither_decides_nor_sets_the_agreement() -> None:
     assert modal_share([str(vote.option) for vote in votes]).value != 0.95
 
 
-def test_the_word_unchanged_is_no_convergence() -> None:
+def test_the_word_unchanged_is_not_convergence() -> None:
     first = spoken("My view is unchanged: adopt it now")
     second = spoken("My view is not unchanged: reject it entirely, at once", number=2)
     assert not Converged(rounds=2).check([first, second]).should_exit
 
 
-def test_a_rebuttal_counts_because_the_last_round_is_what_is_decided() -> None:
+def test_a_rebuttal_counts_because_the_last_round_decides() -> None:
     rounds = [spoken("yes", "no", "no"), spoken("yes", "yes", "no", number=2)]
     ballots = [response.position for response in rounds[-1].responses]
     assert decide(ballots).winner == "yes"
 
 
-def test_what_cannot_be_read_is_an_abstention_and_never_a_random_answer() -> None:
+def test_an_unreadable_answer_is_an_abstention_and_never_a_random_answer() -> None:
     decisions = [decide(["a", "b", None]) for _ in range(20)]
     assert all(decision == decisions[0] for decision in decisions)
     assert decisions[0].abstained == (2,)
     assert decisions[0].is_tie
 
 
-def test_what_cannot_be_read_is_never_correct() -> None:
+def test_an_unreadable_answer_is_never_correct() -> None:
     assert transitions({"ada": None}, {"ada": "A"}, "A").wrong_to_right == 0
     assert oracle_gap([[None, None, None]], ["A"]).figures == {"oracle": 0, "vote": 0}
 

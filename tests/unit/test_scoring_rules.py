@@ -60,7 +60,7 @@ TENNESSEE = counted((42, "mncx"), (26, "ncxm"), (15, "cxnm"), (17, "xcnm"))
         ("kemeny-young", "n"),
     ],
 )
-def test_the_four_cities(rule: str, winner: str) -> None:
+def test_the_rules_give_the_expected_winners_for_the_four_cities(rule: str, winner: str) -> None:
     decision = decide(TENNESSEE, rule=rule)
     assert decision.winner == winner
     if rule == "borda":
@@ -136,7 +136,7 @@ def test_a_scale_has_to_rise(rule: str, low: int, high: int) -> None:
         decide([{"a": 5}, {"b": 4}], rule=rule, low=low, high=high)
 
 
-def test_points_can_have_to_be_spent_to_the_last() -> None:
+def test_points_can_be_required_to_be_spent_completely() -> None:
     ballots: list[Ballot] = [{"a": 6, "b": 4}, {"b": 9}, {"a": "10/3", "b": "20/3"}, {"a": 11}, {"a": 0}, {}]
     decision = decide(ballots, rule="cumulative", spend="exactly")
     assert decision.cast == 2
@@ -166,14 +166,14 @@ def test_head_to_head_wins_can_be_weighed_by_the_votes_of_the_winner(rule: str) 
         decide(ballots, rule=rule, strength="ratio")
 
 
-def test_unanimity_is_all_who_voted() -> None:
+def test_unanimity_counts_only_cast_votes() -> None:
     assert decide(["a", "a", None], rule="unanimity").passed
     assert not decide(["a", "a", "b"], rule="unanimity").passed
     assert not decide(["a", None, None, None], rule="unanimity", quorum=2).passed
     assert decide(["a", "b"], rule="unanimity").is_tie
 
 
-def test_the_hybrid_rule_asks_less_after_some_turns() -> None:
+def test_the_hybrid_rule_needs_less_agreement_after_some_turns() -> None:
     most = ["a", "a", "a", "b"]
     assert not decide(most, rule="hybrid").passed
     assert not decide(most, rule="hybrid", turn=5).passed
@@ -204,7 +204,7 @@ def test_the_random_dictator_draws_by_share_and_seed() -> None:
     assert decide([], rule="random-dictator").why == "no decision: nobody voted."
 
 
-def test_approval_counts_everybody_approved() -> None:
+def test_approval_counts_every_approved_option() -> None:
     decision = decide([{"a", "b"}, {"b"}, Approval(["A", "c"]), "b", Choice("c")], rule="approval")
     assert decision.scores == {"A": 2, "b": 3, "c": 2}
     assert decision.winner == "b"
@@ -276,7 +276,7 @@ def test_the_median_rule_is_iterated_removal(size: int) -> None:
             assert winners == (("a", "b") if mine == yours else ("a",) if mine > yours else ("b",))
 
 
-def test_star_lets_the_two_best_run_off() -> None:
+def test_star_has_a_run_off_between_the_two_best() -> None:
     decision = decide(grades_of(a=[5, 5, 0], b=[4, 4, 4], c=[0, 0, 5]), rule="star")
     assert decision.scores == {"a": 10, "b": 12, "c": 5}
     assert decision.winner == "a"
@@ -284,7 +284,7 @@ def test_star_lets_the_two_best_run_off() -> None:
     assert decision.why == "a wins: run-off of the highest totals: b 1, a 2."
 
 
-def test_star_ties() -> None:
+def test_star_resolves_ties_as_documented() -> None:
     level = decide(grades_of(a=[5, 0], b=[3, 1]), rule="star")
     assert level.winner == "a"
     assert level.why == "a wins: run-off of the highest totals: a 1, b 1, level, so the higher total counts."
@@ -301,7 +301,7 @@ def test_star_ties() -> None:
     assert decide([{"a": 1}, {"b": 2}], rule="star").winner == "b"
 
 
-def test_cumulative_points_come_out_of_one_purse() -> None:
+def test_cumulative_points_share_one_budget() -> None:
     ballots: list[Ballot] = [{"a": 6, "b": 4}, Points({"b": 10}), {"a": 11}, {"a": 3}, {"a": -1}, "a"]
     decision = decide(ballots, rule="cumulative")
     assert decision.scores == {"a": 9, "b": 14}
@@ -329,7 +329,7 @@ def test_dowdall_gives_unranked_options_nothing() -> None:
     assert decision.scores == pytest.approx({"a": 2, "b": 1 / 2 + 5 / 12, "c": 5 / 12, "d": 0})
 
 
-def test_elimination_ties_are_followed_in_all_universes() -> None:
+def test_elimination_ties_are_followed_on_all_paths() -> None:
     ballots = counted((2, "abc"), (1, "bca"), (1, "cba"))
     assert decide(ballots, rule="irv").winners == ("a", "b", "c")
     assert decide(["a", "b"], rule="irv").why == (
@@ -351,7 +351,7 @@ def test_exhausted_ballots_stop_counting() -> None:
     assert decide([["a"]], rule="irv", options=["a", "b", "c"]).winner == "a"
 
 
-def test_too_many_universes_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_tied_paths_give_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranked, "MOST_ELIMINATION_STATES", 10)
     decision = decide(["a", "b", "c", "d"], rule="irv")
     assert decision.winners == ()
@@ -403,7 +403,7 @@ def test_schulze_follows_the_strongest_paths() -> None:
     assert decide(SCHULZE_45, rule="beatpath").rule == "schulze"
 
 
-def test_schulze_paths_from_a_matrix() -> None:
+def test_schulze_paths_are_computed_from_a_matrix() -> None:
     assert schulze_paths([[0, 3, 0], [1, 0, 5], [4, 0, 0]]) == [[0, 1, 1], [2, 0, 3], [2, 1, 0]]
     assert schulze_winners([[0, 3, 0], [1, 0, 5], [4, 0, 0]]) == [1]
     assert schulze_winners([[0, 1], [1, 0]]) == [0, 1]
@@ -478,13 +478,13 @@ def test_confidence_weighs_votes() -> None:
         ("1", "1"),
     ],
 )
-def test_the_steps_of_reconcile(confidence: str, weight: str) -> None:
+def test_the_steps_of_reconcile_are_applied(confidence: str, weight: str) -> None:
     assert reconcile_weight(Fraction(confidence)) == Fraction(weight)
     assert decide([Choice("a", confidence)], rule="reconcile").scores == {"a": float(weight)}
 
 
 @pytest.mark.parametrize("order", list(permutations(["0.4", "0.6", "0.25", "0.75"])))
-def test_odds_that_cancel_out_are_nothing_in_any_order(order: tuple[str, ...]) -> None:
+def test_odds_that_cancel_out_sum_to_zero_in_any_order(order: tuple[str, ...]) -> None:
     ballots = [Choice("a", accuracy=0.9), *(Choice("b", accuracy=Fraction(number)) for number in order)]
     assert decide(ballots, rule="log-odds").scores["b"] == 0.0
 
@@ -531,7 +531,7 @@ def test_the_linear_pool_is_the_mean() -> None:
         ("a", "it has no probability for each option; use a dict"),
     ],
 )
-def test_what_is_no_distribution_is_named(ballot: Ballot, reason: str) -> None:
+def test_an_invalid_distribution_is_named(ballot: Ballot, reason: str) -> None:
     assert decide([ballot], rule="linear-pool").invalid == {0: reason}
 
 
@@ -555,7 +555,7 @@ def test_the_log_pool_is_the_geometric_mean() -> None:
     assert decide([{"a": 0.2, "b": 0.8}, {"a": 0.7, "b": 0.3}], rule="log-pool", weights=[1, 3]).winner == "a"
 
 
-def test_the_soft_vote_spreads_what_a_voter_is_not_sure_of() -> None:
+def test_the_soft_vote_distributes_the_remaining_confidence_of_a_voter() -> None:
     decision = decide([Choice("a", 0.6), Choice("b", 0.8), {"c": 1}], rule="soft-vote")
     assert decision.scores == pytest.approx({"a": 0.7 / 3, "b": 1.0 / 3, "c": 1.3 / 3})
     assert decide([Choice("a", 0.4)], rule="soft-vote").scores == {"a": 1.0}
@@ -614,7 +614,7 @@ def test_a_verdict_that_changes_with_the_order_does_not_count() -> None:
     assert decision.winner == "A."
 
 
-def test_a_verdict_for_the_judges_own_family_does_not_count() -> None:
+def test_a_verdict_for_the_model_family_of_the_judge_does_not_count() -> None:
     verdicts: list[Ballot] = [Verdict("a", own=["a"]), Verdict("b", own={"A"}), Verdict("b")]
     decision = decide(verdicts, rule="judge-panel")
     assert decision.invalid == {0: "the judge chose an option of its own family"}
@@ -644,11 +644,11 @@ def test_rules_take_parameters_in_brackets() -> None:
             find_rule(twice)
 
 
-def test_ties_in_places_with_a_ranking_of_one_group() -> None:
+def test_ties_in_places_work_with_a_ranking_of_one_group() -> None:
     assert decide([Ranking([{"a", "b"}])], rule="schulze").is_tie
 
 
-def test_a_judge_who_abstains_is_no_verdict() -> None:
+def test_a_judge_who_abstains_gives_no_verdict() -> None:
     decision = decide(["a", None, Verdict(None), Abstention()], rule="judge")
     assert (decision.winner, decision.abstained) == ("a", (1, 2, 3))
 
@@ -665,7 +665,7 @@ def test_half_a_panel_of_judges_is_not_more_than_half() -> None:
     assert decide(["a", "a", "b"], rule="judge-panel").winner == "a"
 
 
-def test_two_options_that_the_strongest_paths_leave_level() -> None:
+def test_two_options_can_tie_by_their_strongest_paths() -> None:
     decision = decide([["a", "b", "c"], ["b", "a", "c"]], rule="schulze")
     assert decision.winners == ("a", "b")
     assert decision.why.endswith("the strongest paths leave them level.")
@@ -690,7 +690,7 @@ def with_margins(margins: Sequence[Sequence[int]]) -> list[Ballot]:
         pytest.param([[0, 1, 1, -2], [-1, 0, -1, 2], [-1, 1, 0, 2], [2, -2, -2, 0]], id="a beaten favourite"),
     ],
 )
-def test_ranked_pairs_wins_by_some_order_of_equal_margins_and_by_no_short_cut(margins: list[list[int]]) -> None:
+def test_ranked_pairs_tries_the_orders_of_equal_margins_without_a_shortcut(margins: list[list[int]]) -> None:
     edges = [(m, i, j) for i, row in enumerate(margins) for j, m in enumerate(row) if m > 0]
     winners = set()
     for order in permutations(edges):
@@ -706,7 +706,7 @@ def test_ranked_pairs_wins_by_some_order_of_equal_margins_and_by_no_short_cut(ma
     assert set(decide(with_margins(margins), rule="ranked-pairs").winners) == winners
 
 
-def test_the_words_of_a_median_name_the_lower_of_the_grades_in_the_middle() -> None:
+def test_the_reason_of_a_median_names_the_lower_of_the_middle_grades() -> None:
     assert "median grade 2" in decide([{"a": grade} for grade in (1, 2, 5, 9)], rule="median").why
 
 
@@ -760,7 +760,7 @@ def _broken(returned: str) -> Rule:
         ("a parameter", "reads the parameter 'least', but does not declare it"),
     ],
 )
-def test_a_rule_of_somebody_else_that_is_wrong_is_named_with_what_is_wrong(returned: str, problem: str) -> None:
+def test_a_faulty_custom_rule_is_named_with_its_fault(returned: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         decide(["a", "a"], rule=_broken(returned))
 
@@ -776,7 +776,7 @@ def test_only_rules_can_be_found_as_rules() -> None:
 
 
 @pytest.mark.parametrize("rule", ["majority", "supermajority", "unanimity", "hybrid"])
-def test_where_nobody_voted_no_threshold_is_passed(rule: str) -> None:
+def test_without_votes_no_threshold_is_passed(rule: str) -> None:
     decision = decide([None, None], rule=rule)
     assert (decision.passed, decision.winners) == (False, ())
     assert "nobody voted" in decision.why
@@ -829,7 +829,7 @@ def test_rules_that_add_up_places_count_thousands_of_options_without_a_table_of_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "options"), [("ranked-pairs", 50), ("coombs", 50), ("coombs", 400)])
-def test_ties_in_endless_orders_are_undecided(rule: str, options: int) -> None:
+def test_ties_in_too_many_orders_are_undecided(rule: str, options: int) -> None:
     decision = decide(shuffled(options, 6), rule=rule)
     assert decision.winners == ()
     assert "too many" in decision.why

@@ -159,7 +159,7 @@ class TestBallotsThatNameSeveral:
         return decide([*ballots, *[None] * unread], **asked | more)
 
     @pytest.mark.parametrize("rule", ["schulze", "copeland", "kemeny-young", "condorcet", "ranked-pairs"])
-    def test_who_beats_all_others_wins_unless_unread_rankings_could_beat_it(self, rule: str) -> None:
+    def test_an_option_that_beats_all_others_wins_unless_unread_rankings_could_beat_it(self, rule: str) -> None:
         assert self.decided(ranked(PLA, PLA, PAL, LPA), 1, rule).winner == "Porto"
         assert self.decided(ranked(PLA, PLA, LPA), 1, rule).withheld == "Porto"
         assert self.decided(ranked(LPA), 2, rule).withheld == "Lisbon"
@@ -191,7 +191,7 @@ class TestBallotsThatNameSeveral:
             pytest.param("star", [{"Porto": 9, "Lisbon": 1, "Faro": 1}] * 9, None, id="two steps"),
         ],
     )
-    def test_scores_are_taken_to_be_as_low_and_high_as_they_may_be(
+    def test_unknown_scores_are_assumed_to_be_as_low_or_high_as_possible(
         self, rule: str, given: list[dict[str, int]], winner: str | None
     ) -> None:
         decision = self.decided([Scores(scores) for scores in given], 1, rule)
@@ -202,16 +202,16 @@ class TestBallotsThatNameSeveral:
         given = [Scores({"Porto": 100, "Lisbon": 60, "Faro": 0})] * 2
         assert self.decided(given, 1, "score").withheld == "Porto"
 
-    def test_approvals_add_up(self) -> None:
+    def test_unread_approvals_are_added_up(self) -> None:
         both, porto = Approval(("Porto", "Lisbon")), Approval(("Porto",))
         assert self.decided([both, porto, porto], 1, "approval").winner == "Porto"
         assert self.decided([both, porto], 1, "approval").withheld == "Porto"
 
-    def test_first_places_of_rankings_add_up(self) -> None:
+    def test_first_places_of_unread_rankings_are_added_up(self) -> None:
         assert self.decided(ranked(PLA, PLA, PLA, LPA), 1, "plurality").winner == "Porto"
         assert self.decided(ranked(PLA, PLA, LPA), 1, "plurality").withheld == "Porto"
 
-    def test_nothing_is_known_of_other_rules(self) -> None:
+    def test_other_rules_give_no_safe_winner(self) -> None:
         def first(ballots, parameters):  # type: ignore[no-untyped-def]  # a rule
             profile = ballots.read(first_places)
             return Outcome(profile.roll, {}, profile.votes[0].form, "the first ballot")
@@ -222,7 +222,7 @@ class TestBallotsThatNameSeveral:
         assert self.decided(ballots, 1, "schulze", tie=lambda tied: tied[0]).withheld == "Porto"
         assert self.decided(ballots, 1, "schulze", tie="first").winner == "Porto"
 
-    def test_many_options_and_one(self) -> None:
+    def test_very_many_options_and_a_single_option_are_handled(self) -> None:
         many = [f"option {number}" for number in range(MOST_TRIED + 2)]
         assert worst_ballots("borda", many, many[0]) is None
         assert worst_ballots("schulze", many, many[0]) is not None
@@ -253,7 +253,7 @@ def test_a_tie_rule_may_prefer_any_option_so_all_ways_are_tried() -> None:
     assert votes("LLF", 1, tie="first").winner == "Lisbon"
 
 
-def test_a_rule_of_the_caller_is_tried_even_if_it_has_the_name_of_a_built_in_one() -> None:
+def test_a_custom_rule_is_tried_even_if_it_has_the_name_of_a_built_in_one() -> None:
     def last(ballots, parameters):  # type: ignore[no-untyped-def]  # a rule
         profile = ballots.read(first_places)
         named = [option for option in profile.roll.options for vote in profile.votes if option in vote.form]
@@ -273,7 +273,7 @@ def test_only_voters_can_be_unread() -> None:
         decide("Porto", voters=["a"], unread=["a"])
 
 
-def test_no_motion_wins_that_unread_ballots_could_have_overturned() -> None:
+def test_no_motion_wins_if_unread_ballots_could_have_overturned_it() -> None:
     motions = Motions(tuple(Motion(name=name) for name in OPTIONS), OPTIONS)
     cast = [MotionVote(name, Choice("Porto")) for name in ("a", "b")]
     unread = [MotionVote("c"), MotionVote("d")]

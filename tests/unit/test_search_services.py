@@ -26,7 +26,7 @@ def asked_of(request):
     return {name: values[0] for name, values in parse_qs(urlsplit(request.url).query).items()}
 
 
-def test_brave_is_asked_as_its_documentation_says():
+def test_requests_to_brave_follow_its_documentation():
     request = BraveSearch("key").build_request("green & black", SearchOptions(max_results=7, recency="month"))
     assert request.method == "GET"
     assert request.url.startswith("https://api.search.brave.com/res/v1/web/search?")
@@ -40,7 +40,7 @@ def test_brave_is_asked_as_its_documentation_says():
     assert request.headers == {"accept": "application/json", "x-subscription-token": "key"}
 
 
-def test_tavily_is_asked_as_its_documentation_says():
+def test_requests_to_tavily_follow_its_documentation():
     request = TavilySearch("key").build_request("tea", SearchOptions(max_results=20, recency="week"))
     assert (request.method, request.url) == ("POST", "https://api.tavily.com/search")
     assert json.loads(request.body) == {
@@ -52,14 +52,14 @@ def test_tavily_is_asked_as_its_documentation_says():
     assert request.headers["authorization"] == "Bearer key"
 
 
-def test_searxng_is_asked_as_its_documentation_says():
+def test_requests_to_searxng_follow_its_documentation():
     request = SearxngSearch("http://searx.lan:8080/sub/").build_request("tea", SearchOptions(recency="day"))
     assert request.url.startswith("http://searx.lan:8080/sub/search?")
     assert asked_of(request) == {"q": "tea", "format": "json", "time_range": "day"}
 
 
 @pytest.mark.parametrize("service", [BraveSearch, TavilySearch])
-def test_no_key_is_shown_and_none_goes_over_plain_http_to_others(service):
+def test_no_key_is_shown_or_sent_to_others_over_plain_http(service):
     made = service("sk-canary-0123456789")
     assert "canary" not in repr(made)
     assert "canary" not in repr(made.build_request("tea", SearchOptions()))
@@ -84,7 +84,7 @@ def test_services_are_found_by_name(name, kind):
     assert type(search_provider(name, settings=KEYS)) is kind
 
 
-def test_searxng_may_stand_in_the_environment():
+def test_searxng_can_be_set_in_the_environment():
     found = search_provider("searxng", settings=Settings(searxng_url="https://searx.example"))
     assert found.build_request("tea", SearchOptions()).url.startswith("https://searx.example/search?q=tea")
 
@@ -102,21 +102,21 @@ def test_searxng_may_stand_in_the_environment():
         ("static:no-such-file.json", "cannot be read"),
     ],
 )
-def test_what_is_wrong_with_a_name_is_said(name, message):
+def test_a_wrong_service_name_is_refused_with_the_reason(name, message):
     with pytest.raises(ConfigurationError, match=message) as caught:
         search_provider(name, settings=Settings())
     assert caught.value.hint
     assert "secret-word" not in str(caught.value)
 
 
-def test_a_registry_of_ones_own_knows_more():
+def test_a_custom_registry_can_have_more_services():
     searches = builtin_searches()
     searches.add("acme", lambda rest, settings: StaticSearch([SearchResult(title=rest, url="https://a.example")]))
     assert isinstance(search_provider("acme:x", settings=Settings(), searches=searches), StaticSearch)
     assert "acme" not in builtin_searches()
 
 
-def test_keys_of_searches_are_secrets_and_stay_out_of_sight():
+def test_keys_of_search_services_are_secrets_and_never_shown():
     assert {"brave-canary-1", "tvly-canary-1"} <= KEYS.secrets
     assert "canary" not in repr(KEYS)
     given = Settings(brave_api_key="b-key", tavily_api_key="t-key")

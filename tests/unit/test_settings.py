@@ -48,22 +48,22 @@ def test_an_empty_variable_counts_as_not_set(variable):
     assert Settings.from_env({variable: "  "}) == Settings(environment={variable: "  "})
 
 
-def test_the_real_environment_is_read_where_none_is_given(monkeypatch):
+def test_the_real_environment_is_read_if_none_is_given(monkeypatch):
     monkeypatch.setenv("ROUNDTABLE_MAX_ROUNDS", "7")
     assert Settings.from_env().max_rounds == 7
 
 
-def test_gemini_key_stands_in_for_the_google_one_and_never_wins():
+def test_the_gemini_key_is_used_if_there_is_no_google_key():
     assert Settings.from_env({"GEMINI_API_KEY": "second"}).google_api_key == "second"
     assert Settings.from_env({"GEMINI_API_KEY": "second", "GOOGLE_API_KEY": "first"}).google_api_key == "first"
 
 
 @pytest.mark.parametrize("name", [name for name in Settings.__dataclass_fields__ if name.endswith("_api_key")])
-def test_a_key_that_is_given_by_hand_is_a_secret(name):
+def test_a_key_that_is_given_as_an_argument_is_a_secret(name):
     assert Settings(**{name: "a-key-of-mine"}).secrets == {"a-key-of-mine"}
 
 
-def test_keys_do_not_show():
+def test_keys_are_not_shown():
     environ = dict.fromkeys(KEYS, "sk-canary-000000") | {"OTHER_KEY": "sk-canary-000000"}
     assert "canary" not in repr(Settings.from_env(environ))
 
@@ -120,18 +120,18 @@ def test_log_levels_are_known_in_any_case(text, level):
 
 
 @pytest.mark.parametrize(("text", "flag"), [("1", True), ("TRUE", True), ("yes", True), ("0", False), ("Off", False)])
-def test_flags(text, flag):
+def test_flags_are_read(text, flag):
     assert Settings.from_env({"ROUNDTABLE_DEBUG_MODE": text}).debug_mode is flag
 
 
-def test_variables_without_a_field_are_found_as_well():
+def test_variables_without_a_field_can_be_read_too():
     settings = Settings.from_env({"ACME_API_KEY": " k ", "EMPTY": " "})
     assert (settings.get("ACME_API_KEY"), settings.get("EMPTY"), settings.get("NONE")) == ("k", None, None)
     assert Settings(max_rounds=3).get("ROUNDTABLE_MAX_ROUNDS") == "3"
     assert Settings.variables("google_api_key") == ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 
-def test_limits_of_the_server_are_a_number_or_none():
+def test_a_limit_of_the_server_is_a_number_or_none():
     assert Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "None"}).limit_rounds is None
     assert Settings.from_env({"ROUNDTABLE_LIMIT_ROUNDS": "7"}).limit_rounds == 7
     with pytest.raises(ConfigurationError, match="from 1, or none"):

@@ -114,7 +114,7 @@ class Hooks:
         self.settled_turns.append(turn)
 
 
-async def test_outcomes_come_in_the_order_of_the_plan_whoever_ends_first() -> None:
+async def test_outcomes_come_in_the_order_of_the_plan_whichever_agent_ends_first() -> None:
     names = ("ada", "bo", "cy")
     waits = {"ada": 0.6, "bo": 0.3, "cy": 0.0}
     agents = seated(CountingModel(lambda request: late(waits[request.metadata["agent"]], "Tea")), *names)
@@ -125,7 +125,7 @@ async def test_outcomes_come_in_the_order_of_the_plan_whoever_ends_first() -> No
     assert [turn.slot for turn in done] == [0, 1, 2]
 
 
-async def test_errors_are_data_and_foreign_ones_are_wrapped() -> None:
+async def test_errors_become_data_and_those_of_other_libraries_are_wrapped() -> None:
     ours = APIAuthError("no key", provider="acme")
     ours.usage = Usage(calls=2)
     agents = {
@@ -166,14 +166,14 @@ async def test_an_answer_cannot_be_given_in_another_agents_name() -> None:
 
 
 @pytest.mark.parametrize("details", [{"x": float("nan")}, {"x": object()}, {"x": b"\xff"}])
-def test_an_error_whose_details_are_no_json_can_still_be_stored(details: dict[str, object]) -> None:
+def test_an_error_whose_details_are_not_json_can_still_be_stored(details: dict[str, object]) -> None:
     info = error_info(AgentError("no", details=details))  # type: ignore[arg-type]  # a foreign error may hold anything
     assert (info.message, info.code, info.details) == ("no", "AGENT_ERROR", None)
     assert type(info).from_json(info.to_json()) == info
 
 
 @pytest.mark.parametrize("error", [StorageError("the disk is full"), OSError("no space")])
-async def test_an_error_of_storing_ends_the_stage_and_surfaces_as_itself(error: Exception) -> None:
+async def test_a_storage_error_ends_the_stage_and_is_raised_unchanged(error: Exception) -> None:
     names = ("ada", "bo", "cy")
     model = CountingModel(lambda request: late(0 if request.metadata["agent"] == "bo" else 30, "Tea"))
     agents = {agent.id: agent for agent in seated(model, *names)}
@@ -183,7 +183,7 @@ async def test_an_error_of_storing_ends_the_stage_and_surfaces_as_itself(error: 
     assert model.under_way == 0
 
 
-async def test_an_error_of_beginning_ends_the_stage_and_blames_no_agent() -> None:
+async def test_an_error_at_the_start_of_a_turn_ends_the_stage_and_blames_no_agent() -> None:
     hooks = Hooks(start=RoundtableError("not now"))
     with pytest.raises(RoundtableError, match="not now"):
         await run_stage(stage("ada"), {"ada": Speaker("ada", position("Tea"))}, view("ada"), hooks=hooks)
@@ -222,7 +222,7 @@ _HEARD: dict[str, Callable[[TurnListener], Awaitable[None]]] = {
 
 @pytest.mark.parametrize("timeout_s", [None, 5.0])
 @pytest.mark.parametrize("heard", _HEARD)
-async def test_what_a_listener_raises_ends_the_stage_even_where_the_agent_swallows_it(
+async def test_an_error_of_a_listener_ends_the_stage_even_if_the_agent_swallows_it(
     heard: str, timeout_s: float | None
 ) -> None:
     class Swallowing(Speaker):
@@ -252,7 +252,7 @@ async def test_a_halted_turn_has_no_outcome() -> None:
     assert agents["ada"].saw == []
 
 
-async def test_only_the_slots_asked_for_are_run_under_their_number_of_try() -> None:
+async def test_only_the_requested_slots_are_run_with_their_number_of_try() -> None:
     agents = {name: Speaker(name, position("Tea", name)) for name in ("ada", "bo", "cy")}
     hooks = Hooks()
     done = await run_stage(stage("ada", "bo", "cy"), agents, view("ada"), hooks=hooks, attempts={2: 1, 1: 3})
@@ -260,7 +260,7 @@ async def test_only_the_slots_asked_for_are_run_under_their_number_of_try() -> N
     assert sorted(hooks.began) == [(1, 3), (2, 1)]
 
 
-async def test_an_agent_that_is_not_there_is_said_before_anybody_is_asked() -> None:
+async def test_a_missing_agent_is_reported_before_any_agent_is_asked() -> None:
     ada = Speaker("ada", position("Tea"))
     with pytest.raises(ConfigurationError, match="names agents that are not in the debate: bo, cy"):
         await run_stage(stage("ada", "cy", "bo"), {"ada": ada}, view("ada"))
@@ -293,7 +293,7 @@ class Aborting(Speaker):
 
 
 @pytest.mark.parametrize("timeout_s", [None, 5.0])
-async def test_a_cancellation_that_nobody_asked_for_is_a_failed_turn(timeout_s: float | None) -> None:
+async def test_an_unexpected_cancellation_is_a_failed_turn(timeout_s: float | None) -> None:
     aborted = Aborting("ada", None)
     foreign = Speaker("bo", asyncio.CancelledError())
     agents = {"ada": aborted, "bo": foreign, "cy": Speaker("cy", position("Tea", "cy"))}
@@ -344,7 +344,7 @@ async def earlier() -> DebateContext:
     return view(*names).model_copy(update={"transcript": said_before, "current_round": 2})
 
 
-async def test_a_turn_sees_what_its_plan_says_under_the_name_it_says() -> None:
+async def test_a_turn_sees_the_answers_of_its_plan_under_the_planned_names() -> None:
     whole = await earlier()
     spec = TurnSpec(
         slot=0,
@@ -383,14 +383,14 @@ async def test_a_mode_runs_a_round_without_an_engine() -> None:
 
 
 @pytest.mark.parametrize("kind", error_kinds(), ids=lambda kind: kind.__name__)
-def test_a_stored_error_comes_back_as_the_one_it_was(kind: type[RoundtableError]) -> None:
+def test_a_stored_error_is_restored_with_its_class(kind: type[RoundtableError]) -> None:
     error = kind("It failed.", cause=OSError("disk"))
     again = error_from_info(error_info(error))
     assert type(again) is kind
     assert again.to_dict() == error.to_dict()
 
 
-def test_facts_of_a_stored_error_come_back() -> None:
+def test_facts_of_a_stored_error_are_restored() -> None:
     error = APIRateLimitError(
         "Slow.", code="X", provider="p", retryable=False, hint="Wait.", request_id="r", retry_after_s=2.0,
         details={"a": 1},
@@ -400,7 +400,7 @@ def test_facts_of_a_stored_error_come_back() -> None:
     assert error_from_info(error_info(broken)).to_dict() == broken.to_dict()
 
 
-def test_a_stored_error_of_an_unknown_class_becomes_the_one_of_its_code() -> None:
+def test_a_stored_error_of_an_unknown_class_gets_the_class_of_its_code() -> None:
     class Throttled(APIRateLimitError):
         """A plugin's own."""
 
@@ -440,7 +440,7 @@ MOTIONS = {"A": "Lisbon", "B": "Porto", "C": "Faro"}
         (TextAnswer(text="A"), TextAnswer(text="A"), ()),
     ],
 )
-async def test_a_vote_is_stored_by_names_whoever_gave_it(
+async def test_a_vote_is_stored_by_names_however_it_was_cast(
     answer: Answer, stored: Answer, warnings: tuple[str, ...]
 ) -> None:
     spec = TurnSpec(slot=0, agent="ada", answer=answer.kind, options=tuple(MOTIONS), motions=MOTIONS)

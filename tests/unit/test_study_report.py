@@ -92,7 +92,7 @@ def test_every_two_modes_and_all_baselines_are_compared(report: StudyReport) -> 
 
 
 @pytest.mark.parametrize("pair", [("collaborative", "delphi"), ("collaborative", "single"), ("delphi", "single")])
-def test_a_comparison_the_other_way_round_is_that_of_swapped_arms(report: StudyReport, pair: tuple[str, str]) -> None:
+def test_a_reversed_comparison_equals_that_of_swapped_arms(report: StudyReport, pair: tuple[str, str]) -> None:
     one, other = report.compare(*pair), report.compare(*reversed(pair))
     assert (one.mode, one.baseline) == (other.baseline, other.mode) == pair
     assert (one.gained, one.lost) == (other.lost, other.gained)
@@ -194,12 +194,12 @@ def test_the_mean_confidence_of_equal_confidences_is_this_confidence_everywhere(
     assert (only.low, only.confidence, report.arm("single").confidence) == (0.7, 0.7, 0.7)
 
 
-def test_a_report_of_nothing_is_refused() -> None:
+def test_an_empty_report_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least one answer"):
         report_of([], {})
 
 
-def test_questions_needed_for_three_points(report: StudyReport) -> None:
+def test_the_number_of_questions_for_three_points_is_stated(report: StudyReport) -> None:
     pair = report.compare("delphi", "single")
     disagreement = (pair.gained + pair.lost) / SIZE
     needed = report.questions_to_see(0.03, "delphi", "single")
@@ -216,7 +216,7 @@ def test_questions_needed_for_three_points(report: StudyReport) -> None:
 
 @pytest.mark.parametrize("disagreement", ["0.1", "0.25", "0.6"])
 @pytest.mark.parametrize("questions", [90, 500, 4000])
-def test_the_smallest_difference_is_the_edge_of_what_a_study_sees(questions: int, disagreement: str) -> None:
+def test_the_smallest_difference_is_the_limit_of_what_a_study_detects(questions: int, disagreement: str) -> None:
     edge = smallest_difference(questions, disagreement)
     assert edge is not None
     assert questions_to_see(edge, disagreement) <= questions < questions_to_see(edge - 1 / 1000, disagreement)
@@ -238,7 +238,7 @@ def test_the_page_names_its_sources_and_sizes(report: StudyReport) -> None:
 @pytest.mark.parametrize(
     ("categories", "failures"), [(1, 0), (3, 5), (SIZE, 0), (3, 5_000)], ids=["small", "few", "categories", "failures"]
 )
-def test_what_a_notebook_shows_is_at_most_20_kilobytes_and_says_what_it_leaves_out(
+def test_the_view_in_a_notebook_has_at_most_20_kilobytes_and_says_what_it_leaves_out(
     categories: int, failures: int
 ) -> None:
     given = [
@@ -255,7 +255,7 @@ def test_what_a_notebook_shows_is_at_most_20_kilobytes_and_says_what_it_leaves_o
         assert report.sources in shown
 
 
-def test_the_notebook_shows_one_line_where_even_short_tables_are_too_long() -> None:
+def test_the_notebook_shows_one_line_if_even_short_tables_are_too_long() -> None:
     report = report_of(answers(), {f"q{number}": "why " * 2_000 for number in range(9)}, resamples=100)
     assert report._repr_markdown_() == f"{report!r}\n"
 
@@ -287,7 +287,7 @@ def test_pictures_draw_the_figures_of_the_tables(report: StudyReport) -> None:
     assert [*axes.get_lines()[1].get_ydata()] == [one.accuracy for one in report.calibration("delphi").bins]
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_an_impossible_picture_is_refused() -> None:
     silent = report_of([answer.model_copy(update={"confidence": None}) for answer in answers()], {}, resamples=100)
     with pytest.raises(ConfigurationError, match="no answer has a confidence"):
         silent.plot.calibration()
@@ -310,7 +310,7 @@ def only_a_baseline_is_confident() -> StudyReport:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("study", [many_categories, only_a_baseline_is_confident])
-def test_what_is_said_to_be_drawable_is_drawn_and_the_rest_is_refused(study: Callable[[], StudyReport]) -> None:
+def test_drawable_pictures_are_drawn_and_others_are_refused(study: Callable[[], StudyReport]) -> None:
     report = study()
     for name in PICTURES:
         draw = partial(getattr(report.plot, name), ax=Figure().subplots())
@@ -325,7 +325,7 @@ def test_what_is_said_to_be_drawable_is_drawn_and_the_rest_is_refused(study: Cal
 @pytest.mark.parametrize(
     ("study", "left_out"), [(many_categories, "categories"), (only_a_baseline_is_confident, "calibration")]
 )
-def test_a_paper_leaves_out_what_cannot_be_drawn(
+def test_a_paper_leaves_out_pictures_that_cannot_be_drawn(
     study: Callable[[], StudyReport], left_out: str, tmp_path: Path
 ) -> None:
     write_paper(study(), tmp_path)
@@ -337,7 +337,7 @@ def test_a_paper_leaves_out_what_cannot_be_drawn(
     assert (tmp_path / "tables" / f"{left_out}.csv").read_text("utf-8").count("\n") > 1
 
 
-def test_baselines_with_the_same_answers_are_drawn_once_and_marks_stand_where_they_belong() -> None:
+def test_baselines_with_equal_answers_are_drawn_once_and_marks_are_at_their_values() -> None:
     pytest.importorskip("matplotlib").use("Agg")
     base = "self-consistency as "
     given = [one for one in answers() if one.arm != f"{base}delphi"]

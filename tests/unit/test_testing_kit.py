@@ -63,7 +63,7 @@ def test_the_kit_is_imported_without_pytest() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_server_may_be_left_twice() -> None:
+def test_a_server_can_be_closed_twice() -> None:
     server = LoopbackServer()
     with server:
         server.__exit__(None, None, None)
@@ -73,7 +73,7 @@ def test_a_server_may_be_left_twice() -> None:
         _ = server.url
 
 
-def test_a_suite_is_rewritten_only_where_pytest_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_is_rewritten_only_if_pytest_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "pytest")
     assert "SUITES" in runpy.run_path(str(Path(roundtable.testing.__file__)))
 
@@ -86,7 +86,7 @@ def heard_after(server: LoopbackServer, sent: bytes) -> bytes:
         return b"".join(iter(lambda: there.recv(4096), b""))
 
 
-def test_a_server_does_as_it_is_told() -> None:
+def test_a_server_gives_its_prepared_replies() -> None:
     with LoopbackServer() as server:
         assert b"first-model" in heard_after(server, b"GET /v1/models HTTP/1.1\r\n\r\n")
         assert b'"content": "ok"' in heard_after(server, b"GET /trap HTTP/1.1\r\n\r\n")
@@ -100,7 +100,7 @@ def test_a_server_does_as_it_is_told() -> None:
         assert (len(server.hang_ups), server.connections) == (1, 5)
 
 
-async def test_scripted_agents_may_take_their_time_and_fail() -> None:
+async def test_scripted_agents_can_be_slow_and_fail() -> None:
     agents = scripted_agents({"ada": Delay(0.001, "Tea"), "bo": [Delay(0.0, APIAuthError()), '{"position": "Milk"}']})
     async with Roundtable(agents, storage="memory://") as table:
         result = await table.debate("Tea?", rounds=2)
@@ -125,7 +125,7 @@ def test_a_suite_says_which_fixture_it_lacks(suite: type[Suite], fixture: str) -
         lacking(suite())
 
 
-async def test_a_storage_that_does_not_tell_who_runs_a_session_breaks_no_law() -> None:
+async def test_a_storage_that_does_not_report_session_owners_breaks_no_law() -> None:
     await StorageSuite().test_a_storage_that_tells_who_runs_a_session_takes_nothing_by_it(object(), ManualClock())  # type: ignore[arg-type]
 
 

@@ -178,7 +178,7 @@ async def test_a_meter_that_breaks_a_law_is_caught(changes: dict[str, object], l
         await getattr(AnalyzerSuite(), law)(meter=Flawed(**changes), **more)
 
 
-async def test_a_meter_that_forgets_somebody_is_caught() -> None:
+async def test_a_meter_that_forgets_an_agent_is_caught() -> None:
     whole = ConsensusAnalyzer().analyze(positions("Tea", "Coffee", "Tea", "Milk"))
     with pytest.raises(AssertionError):
         await AnalyzerSuite().test_nobody_is_forgotten_or_named_twice(Flawed(clusters=whole.clusters[1:]))
@@ -271,7 +271,7 @@ async def test_a_model_that_breaks_a_law_is_caught() -> None:
         await Streams().test_a_stream_ends_with_the_whole_answer(ScriptedModel({"*": "Tea"}))
 
 
-async def test_a_model_that_tries_again_by_itself_is_caught() -> None:
+async def test_a_model_that_retries_by_itself_is_caught() -> None:
     class Stubborn(ScriptedModel):
         async def complete(self, request: ChatRequest) -> ChatResponse:
             for _ in range(2):
@@ -286,7 +286,7 @@ async def test_a_model_that_tries_again_by_itself_is_caught() -> None:
         await Http().test_a_refusal_is_an_error_of_ours(Stubborn({"*": "Tea"}), server, 500, None)
 
 
-async def test_a_faulty_model_fails_as_told_and_then_answers() -> None:
+async def test_a_faulty_model_fails_as_configured_and_then_answers() -> None:
     model = FaultyModel(ScriptedModel({"*": "Tea"}, chunks=3), [APITimeoutError(), 0.001, None, APITimeoutError(), 0])
     with pytest.raises(APITimeoutError):
         await model.complete(ASK)
@@ -311,7 +311,7 @@ async def test_a_faulty_stream_may_break_in_the_middle() -> None:
     assert len(pieces) == 2
 
 
-def test_an_observer_keeps_what_it_hears() -> None:
+def test_an_observer_keeps_the_events_it_gets() -> None:
     assert RecordingObserver().types == []
     assert anyio.run(ScriptedModel(["Tea"]).complete, ASK).text == "Tea"
 
@@ -334,7 +334,7 @@ async def test_a_new_law_warns_until_the_version_it_fails_from(broken: bool) -> 
         await new_law(fails_from="0.0.1")(law)()
 
 
-def test_the_fixtures_of_the_plugin_of_pytest_are_what_they_say(request: pytest.FixtureRequest) -> None:
+def test_the_fixtures_of_the_pytest_plugin_are_as_documented(request: pytest.FixtureRequest) -> None:
     """Read anew, since pytest loads the module before coverage is measured."""
     assert set(pytest_plugin.__all__) <= runpy.run_path(pytest_plugin.__file__).keys()
     assert {"roundtable_clock", "roundtable_model", "roundtable_table"} == set(pytest_plugin.__all__)
@@ -360,7 +360,7 @@ def test_left_over(roundtable_model):
 
 
 @pytest.mark.slow
-def test_the_plugin_of_pytest_gives_fixtures_and_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_the_pytest_plugin_provides_fixtures_and_loads_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "test_user.py").write_text(USER)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "roundtable.testing.pytest_plugin"]
     done = subprocess.run(

@@ -59,7 +59,7 @@ async def turn(*replies: ChatResponse | str) -> AgentResponse:
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-async def test_a_call_written_as_text_is_asked_again(call: str) -> None:
+async def test_an_answer_with_a_call_written_as_text_is_requested_again(call: str) -> None:
     assert (await turn(call, YES)).position == "Tea"
 
 
@@ -78,7 +78,7 @@ async def test_a_call_written_as_text_is_never_the_answer(call: str) -> None:
         f"I looked it up. {YES} <function=price></function>",
     ],
 )
-async def test_an_answer_in_the_form_beside_a_call_counts(text: str) -> None:
+async def test_an_answer_in_the_form_next_to_a_call_counts(text: str) -> None:
     assert (await turn(text)).position == "Tea"
 
 
@@ -99,7 +99,7 @@ def test_a_text_that_only_mentions_calls_is_not_one(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-async def test_an_answer_that_is_only_reasoning_is_asked_again_and_says_so(text: str) -> None:
+async def test_an_answer_that_is_only_reasoning_is_requested_again_with_the_reason(text: str) -> None:
     only = ChatResponse(text=text, reasoning=YES)
     assert (await turn(only, YES)).position == "Tea"
     with pytest.raises(ParseError, match="only reasoning") as caught:
@@ -149,7 +149,7 @@ class TestForms:
             f'<tool_call>{{"name": "a", "arguments": {YES}}}</tool_call><tool_call>{ARGUMENTS}</tool_call>',
         ],
     )
-    async def test_a_call_of_a_tool_is_no_answer(self, text: str) -> None:
+    async def test_a_call_of_a_tool_is_not_an_answer(self, text: str) -> None:
         agent = BaseAgent(ADA, ScriptedModel([text, text]), toolkit=Prices())
         with pytest.raises(ParseError, match="tool call written as text"):
             await agent.take_turn(planned(view()))

@@ -68,7 +68,7 @@ def test_a_function_that_ends_while_trio_ends_leaves_no_thread() -> None:
     assert of_tools() == []
 
 
-async def test_a_thread_that_cannot_begin_takes_nobodys_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_thread_that_cannot_start_occupies_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

@@ -51,7 +51,7 @@ def asks(tool: str, **arguments: object) -> ScriptedModel:
     return ScriptedModel(reply, model="ada")  # type: ignore[arg-type]
 
 
-async def test_a_tool_learns_session_tenant_agent_and_round_and_gets_the_callers_object() -> None:
+async def test_a_tool_gets_session_tenant_agent_and_round_and_the_object_of_the_caller() -> None:
     shop = Shop({"tea": 3.5})
     table = rt.Roundtable(
         [asks("price", item="tea"), asks("price", item="tea")],
@@ -70,7 +70,7 @@ async def test_a_tool_learns_session_tenant_agent_and_round_and_gets_the_callers
     )
 
 
-def test_no_model_sees_the_context() -> None:
+def test_models_do_not_see_the_context() -> None:
     tool = rt.tool(price)
     assert tool.parameters == {
         "type": "object",
@@ -156,7 +156,7 @@ async def test_the_toolkit_of_an_agent_is_checked_before_it_is_asked() -> None:
         assert (await table.debate("Tea?", rounds=1)).status == "completed"
 
 
-def test_what_fits_is_accepted() -> None:
+def test_valid_dependencies_are_accepted() -> None:
     table = rt.Roundtable(
         [asks("price")], storage="memory://", tools=[price, by_protocol, who], tool_dependencies=Shop({})
     )
@@ -191,7 +191,7 @@ def test_one_type_of_a_union_fits(function: Callable[..., None], fits: tuple[obj
         tool.check_dependencies(other)
 
 
-async def test_outside_of_a_turn_the_call_fails_with_the_reason_and_python_calls_it_as_before() -> None:
+async def test_outside_of_a_turn_the_call_fails_with_a_reason_and_python_calls_still_work() -> None:
     tool = rt.tool(who)
     assert (await tool.run({})).error == "tool 'who' runs only in a turn of a debate"
     toolkit = DefaultAgentToolkit(standard=False)

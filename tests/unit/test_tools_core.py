@@ -93,13 +93,13 @@ def test_a_field_list_in_a_docstring_describes_parameters_too() -> None:
     assert made.parameters["properties"] == {"word": {"description": "The word."}}
 
 
-def test_what_is_stated_wins_over_what_is_derived() -> None:
+def test_stated_descriptions_win_over_derived_ones() -> None:
     made = tool(name="other", description="Does it.", retryable=True, cached=False, timeout_s=5)(lambda: 1)
     assert (made.name, made.description, made.retryable, made.cached) == ("other", "Does it.", True, False)
     assert made.timeout_s == 5
 
 
-async def test_models_dataclasses_and_awkward_names_are_read_as_they_are_typed() -> None:
+async def test_models_dataclasses_and_awkward_names_are_passed_with_their_types() -> None:
     @tool
     def where(city: City, at: Point, model_config: list[int], self: bool = False, *, schema: str = "s") -> list[object]:
         return [type(city).__name__, city.people, at.x, model_config, self, schema]
@@ -122,7 +122,7 @@ async def test_methods_partials_and_callable_objects_are_functions_too() -> None
     assert half.name == "pow"
 
 
-async def test_arguments_of_the_right_shape_and_a_wrong_value_are_told_in_plain_words() -> None:
+async def test_valid_arguments_with_a_wrong_value_are_reported_in_plain_words() -> None:
     @tool
     def opened(day: dt.date) -> str:
         return str(day)
@@ -138,7 +138,7 @@ async def test_arguments_of_the_right_shape_and_a_wrong_value_are_told_in_plain_
         assert "pydantic" not in error
 
 
-async def test_an_async_function_behind_a_plain_decorator_is_awaited() -> None:
+async def test_an_async_function_inside_a_plain_decorator_is_awaited() -> None:
     async def inner(item: str) -> str:
         return item.upper()
 
@@ -154,7 +154,7 @@ async def test_an_async_function_behind_a_plain_decorator_is_awaited() -> None:
     [lambda *args: 0, lambda **kwargs: 0, lambda a, /: 0],
     ids=["args", "kwargs", "by place only"],
 )
-def test_parameters_that_have_no_name_are_refused(function: object) -> None:
+def test_parameters_without_a_name_are_refused(function: object) -> None:
     with pytest.raises(ConfigurationError, match="cannot be passed by keyword"):
         tool(name="odd")(function)  # type: ignore[call-overload]
 
@@ -172,7 +172,7 @@ def test_a_name_that_some_provider_refuses_is_refused(name: str) -> None:
         ToolDefinition(name, "d", {}, lambda given: given)
 
 
-def test_a_time_limit_of_nothing_is_refused() -> None:
+def test_a_time_limit_of_zero_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="above 0"):
         definition(lambda given: given, timeout_s=0)
 
@@ -180,13 +180,13 @@ def test_a_time_limit_of_nothing_is_refused() -> None:
 # ---------------------------------------------------------------- calling
 
 
-async def test_a_plain_function_runs_on_a_thread_of_its_own() -> None:
+async def test_a_plain_function_runs_on_its_own_thread() -> None:
     names: list[str] = []
     await call_tool(definition(lambda given: names.append(threading.current_thread().name)), {})
     assert names == ["roundtable tool"]
 
 
-async def test_a_blocking_tool_holds_nobody_else_up() -> None:
+async def test_a_blocking_tool_does_not_delay_others() -> None:
     begun, release = threading.Event(), threading.Event()
 
     def block(_given: JsonObject) -> bool:
@@ -228,7 +228,7 @@ def test_the_limit_of_an_attempt_is_30_seconds() -> None:
     assert definition(lambda given: given).timeout_s == 30
 
 
-async def test_a_retryable_tool_is_tried_again_after_faults_that_pass() -> None:
+async def test_a_retryable_tool_is_tried_again_after_temporary_errors() -> None:
     """Of seed 001: twice ECONNRESET, then success."""
     calls: list[JsonObject] = []
     waited: list[float] = []
@@ -261,7 +261,7 @@ async def test_a_tool_that_is_not_retryable_fails_at_once() -> None:
 
 
 @pytest.mark.parametrize(("error", "calls"), [("connect ETIMEDOUT", 3), ("no such city", 1)])
-async def test_only_faults_that_may_pass_are_tried_again(error: str, calls: int) -> None:
+async def test_only_temporary_errors_are_retried(error: str, calls: int) -> None:
     made: list[str] = []
 
     class Told:
@@ -276,7 +276,7 @@ async def test_only_faults_that_may_pass_are_tried_again(error: str, calls: int)
     assert (result.error, len(made)) == (error, calls)
 
 
-async def test_a_timeout_passes_and_is_tried_again() -> None:
+async def test_a_timeout_counts_as_temporary_and_is_retried() -> None:
     calls: list[int] = []
 
     async def late(given: JsonObject) -> str:
@@ -302,7 +302,7 @@ async def test_a_timeout_passes_and_is_tried_again() -> None:
     ],
     ids=repr,
 )
-def test_which_faults_may_pass(error: object, passes: bool) -> None:
+def test_temporary_errors_are_recognized(error: object, passes: bool) -> None:
     assert is_transient_error(error) is passes
 
 
@@ -311,7 +311,7 @@ class Custom(BaseException):
 
 
 @pytest.mark.parametrize("error", [KeyError("k"), KeyboardInterrupt(), SystemExit(3), GeneratorExit(), Custom("c")])
-async def test_whatever_a_plain_function_raises_is_told(error: BaseException) -> None:
+async def test_any_error_of_a_plain_function_is_reported(error: BaseException) -> None:
     def fail(given: JsonObject) -> None:
         raise error
 
@@ -320,7 +320,7 @@ async def test_whatever_a_plain_function_raises_is_told(error: BaseException) ->
     assert type(error).__name__ in str(result.error)
 
 
-async def test_an_async_object_behind_a_partial_is_a_tool() -> None:
+async def test_an_async_object_inside_a_partial_is_a_tool() -> None:
     class Shop:
         async def __call__(self, item: str, *, shelf: str) -> str:
             await anyio.lowlevel.checkpoint()
@@ -332,7 +332,7 @@ async def test_an_async_object_behind_a_partial_is_a_tool() -> None:
 
 
 @pytest.mark.parametrize("kind", [Exception, BaseException])
-async def test_an_error_that_cannot_say_what_it_is_is_told_too(kind: type[BaseException]) -> None:
+async def test_an_error_that_cannot_be_shown_is_reported_too(kind: type[BaseException]) -> None:
     class Mute(kind):  # type: ignore[misc,valid-type]  # the base is the case
         def __str__(self) -> str:
             raise LookupError
@@ -348,7 +348,7 @@ async def test_an_error_that_cannot_say_what_it_is_is_told_too(kind: type[BaseEx
         assert "Mute: (it cannot be shown: LookupError)" in told
 
 
-async def test_whatever_else_an_async_tool_raises_is_told() -> None:
+async def test_any_other_error_of_an_async_tool_is_reported() -> None:
     async def fail(given: JsonObject) -> None:
         raise Custom("c")
 
@@ -382,12 +382,12 @@ async def cyclic() -> object:
     ],
     ids=["nan", "model", "dataclass", "bytes", "none", "keys and sets", "a result"],
 )
-async def test_what_a_tool_returns_becomes_json(given: object, data: object) -> None:
+async def test_the_return_value_of_a_tool_becomes_json(given: object, data: object) -> None:
     assert await call_tool(definition(lambda _: given), {}) == ToolResult(success=True, data=data)
 
 
 @pytest.mark.parametrize("kind", ["bytes", "cycle", "object"])
-async def test_what_fits_into_no_json_is_a_failure(kind: str) -> None:
+async def test_a_return_value_that_json_cannot_express_is_a_failure(kind: str) -> None:
     given = {"bytes": b"\xff\xfe", "cycle": await cyclic(), "object": object()}[kind]
     result = await call_tool(definition(lambda _: given), {})
     assert not result.success
@@ -416,7 +416,7 @@ class Box(BaseModel):
 
 
 @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: ToolResult(success=True, data=x)], ids=["value", "result"])
-async def test_a_result_nested_too_deeply_is_told_as_text(wrap: Any) -> None:
+async def test_a_result_nested_too_deeply_is_given_as_text(wrap: Any) -> None:
     for depth in (65, 194, 250):
         deep = await call_tool(definition(lambda _, depth=depth: wrap(nested(depth))), {})
         assert deep == ToolResult(success=True, data="[" * depth + "]" * depth)
@@ -424,7 +424,7 @@ async def test_a_result_nested_too_deeply_is_told_as_text(wrap: Any) -> None:
     assert kept.data == nested(64)
 
 
-async def test_a_result_nested_too_deeply_inside_an_object_is_told_as_text_too() -> None:
+async def test_a_result_nested_too_deeply_inside_an_object_is_given_as_text_too() -> None:
     deep = await call_tool(definition(lambda _: Box(inside=nested(100))), {})
     assert deep.data == '{"inside":' + "[" * 100 + "]" * 100 + "}"
     long = await call_tool(definition(lambda _: [nested(100)] * 1_000), {})
@@ -452,7 +452,7 @@ def toolkit_of(*tools: ToolDefinition) -> DefaultAgentToolkit:
     return kit
 
 
-async def test_a_tool_can_be_registered_once() -> None:
+async def test_a_tool_can_be_registered_only_once() -> None:
     made, _ = counting()
     kit = toolkit_of(made)
     assert [one.name for one in kit.get_tools()] == ["probe"]
@@ -460,7 +460,7 @@ async def test_a_tool_can_be_registered_once() -> None:
         kit.register_tool(made)
 
 
-async def test_an_unknown_tool_and_arguments_that_do_not_fit_are_results() -> None:
+async def test_an_unknown_tool_and_wrong_arguments_give_failed_results() -> None:
     @tool
     def echo(text: str) -> str:
         return text
@@ -485,7 +485,7 @@ async def test_a_number_that_no_float_can_hold_is_passed_to_the_tool() -> None:
     assert not (await kit.execute_tool("half", {"number": 10**400})).success
 
 
-async def test_arguments_nested_too_deeply_are_a_result() -> None:
+async def test_arguments_nested_too_deeply_give_a_failed_result() -> None:
     made, ran = counting()
     kit = toolkit_of(made)
     deep = await kit.execute_tool("probe", {"a": nested(64)})
@@ -508,17 +508,17 @@ async def test_arguments_nested_too_deeply_are_a_result() -> None:
     ],
     ids=repr,
 )
-async def test_a_schema_that_is_none_ends_no_turn(schema: JsonObject) -> None:
+async def test_an_invalid_schema_does_not_end_the_turn(schema: JsonObject) -> None:
     kit = DefaultAgentToolkit(standard=False)
     kit.register_tool(ToolDefinition("strange", "Of a stranger.", schema, lambda given: given["a"]))
     assert (await kit.execute_tool("strange", {"a": "tea"})).data == "tea"
 
 
-def test_what_does_not_fit_is_told_also_where_the_rest_of_a_schema_is_none() -> None:
+def test_wrong_arguments_are_reported_even_if_the_rest_of_the_schema_is_invalid() -> None:
     assert misfits({"a": "x"}, {"required": ["b"], "properties": {"a": {"minLength": "x"}}}) == "b: is missing"
 
 
-async def test_the_same_call_within_a_round_is_made_once_for_all_agents() -> None:
+async def test_equal_calls_in_a_round_are_made_once_for_all_agents() -> None:
     made, ran = counting()
     kit = toolkit_of(made)
     ada, bo = kit.for_turn(planned(view())), kit.for_turn(planned(view()))
@@ -537,7 +537,7 @@ async def test_the_same_call_within_a_round_is_made_once_for_all_agents() -> Non
     assert [outcome.result.data for outcome in outcomes] == [1, 1, 1, 2]
 
 
-async def test_another_round_another_debate_and_no_debate_have_results_of_their_own() -> None:
+async def test_results_are_not_shared_with_another_round_another_debate_or_no_debate() -> None:
     made, ran = counting()
     kit = toolkit_of(made)
     here = planned(view())
@@ -556,7 +556,7 @@ async def test_a_tool_may_opt_out_of_sharing() -> None:
     assert len(ran) == 2
 
 
-async def test_a_failure_is_not_kept_and_a_cancelled_call_is_made_by_who_waits() -> None:
+async def test_a_failure_is_not_cached_and_a_cancelled_call_is_made_by_the_next_waiting_agent() -> None:
     calls: list[int] = []
 
     async def run(given: JsonObject) -> str:
@@ -583,14 +583,14 @@ async def test_a_failure_is_not_kept_and_a_cancelled_call_is_made_by_who_waits()
 
 
 @pytest.mark.slow
-async def test_results_of_long_gone_debates_are_forgotten() -> None:
+async def test_results_of_old_debates_are_removed() -> None:
     kit = toolkit_of(definition(lambda given: 1))
     for number in range(300):
         await kit.for_turn(planned(view()).model_copy(update={"session_id": str(number)})).execute_tool("probe", {})
     assert len(kit._shared._rounds) == 256
 
 
-async def test_tools_of_another_toolkit_are_offered_with_the_limits_of_ours() -> None:
+async def test_tools_of_a_custom_toolkit_are_offered_with_the_limits_of_the_library() -> None:
     inner = toolkit_of(definition(lambda given: "theirs"))
     kit = toolkit_of()
     kit.include(inner)

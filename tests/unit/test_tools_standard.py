@@ -51,7 +51,7 @@ class Archive:
         return [Evidence(agent_name=name, evidence=claim, confidence=0.5) for name in ("Ada", "Bo")]
 
 
-async def test_a_search_gives_as_many_pages_as_asked_for() -> None:
+async def test_a_search_returns_as_many_pages_as_requested() -> None:
     pages = Pages()
     kit = create_default_toolkit(pages)
     for given, count in (({"query": "tea"}, 5), ({"query": "tea", "max_results": 2}, 2)):
@@ -64,14 +64,14 @@ async def test_a_search_gives_as_many_pages_as_asked_for() -> None:
 @pytest.mark.parametrize(
     "given", [{}, {"query": ""}, {"query": "tea", "max_results": 11}, {"query": "tea", "pages": 1}]
 )
-async def test_a_search_that_does_not_fit_is_refused_with_where_and_why(given: JsonObject) -> None:
+async def test_an_invalid_search_is_refused_with_the_place_and_the_reason(given: JsonObject) -> None:
     assert not (await create_default_toolkit(Pages()).execute_tool("search_web", given)).success
     found = await SearchWeb(Pages()).run(given)
     assert not found.success
     assert ": " in str(found.error)
 
 
-async def test_a_search_that_fails_is_told() -> None:
+async def test_a_failed_search_is_reported() -> None:
     assert not (await create_default_toolkit(Pages(down=True)).execute_tool("fact_check", {})).success
     checked = await create_default_toolkit(Pages(down=True)).execute_tool("fact_check", {"claim": "Tea keeps."})
     assert checked.data == {"claim": "Tea keeps.", "sourceAgent": "unknown", "webEvidence": [], "debateEvidence": []}
@@ -86,11 +86,11 @@ async def test_a_search_that_fails_is_told() -> None:
     ],
     ids=["search_web", "perplexity_search", "request_context"],
 )
-async def test_a_tool_without_what_it_needs_says_so(tool: StandardTool[Any], given: JsonObject, error: str) -> None:
+async def test_a_tool_without_its_dependencies_says_so(tool: StandardTool[Any], given: JsonObject, error: str) -> None:
     assert error in str((await tool.run(given)).error)
 
 
-def test_a_standard_tool_has_to_say_what_it_does() -> None:
+def test_a_standard_tool_must_have_a_description() -> None:
     class Silent(StandardTool[Any]):
         spec = SearchWeb.spec
 
@@ -98,7 +98,7 @@ def test_a_standard_tool_has_to_say_what_it_does() -> None:
         Silent()
 
 
-async def test_evidence_of_an_archive_leaves_the_asker_out_and_is_not_asked_for_without_names() -> None:
+async def test_evidence_of_an_archive_leaves_out_the_asking_agent_and_needs_names() -> None:
     kit = create_default_toolkit(Pages(), Archive())
     by_itself = await kit.execute_tool("fact_check", {"claim": "Tea keeps."})
     assert len(by_itself.data["debateEvidence"]) == 2  # type: ignore[index,arg-type,call-overload]
@@ -114,7 +114,7 @@ async def test_evidence_of_an_archive_leaves_the_asker_out_and_is_not_asked_for_
     assert hidden.data["debateEvidence"] == []  # type: ignore[index,call-overload]
 
 
-async def test_a_model_that_searches_answers_with_all_it_found() -> None:
+async def test_a_model_that_searches_answers_with_all_its_sources() -> None:
     found = ChatResponse(
         text="In 1610.",
         citations=(Citation(title="Tea", url="https://tea.example"),),
@@ -159,7 +159,7 @@ async def test_a_model_that_searches_answers_with_all_it_found() -> None:
     assert not (await kit.execute_tool("perplexity_search", many)).success
 
 
-async def test_an_answer_handed_in_outside_a_debate_is_only_checked() -> None:
+async def test_an_answer_submitted_outside_a_debate_is_only_checked() -> None:
     kit = DefaultAgentToolkit()
     given: JsonObject = {"position": "Tea", "reasoning": "It keeps.", "confidence": -3}
     assert (await kit.execute_tool("submit_response", given)).data == {**given, "confidence": 0.0}

@@ -100,7 +100,9 @@ REFUSED: list[tuple[str, Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("make", "allowed"), [pytest.param(make, text, id=name) for name, make, text in REFUSED])
-def test_bad_input_is_refused_and_the_message_says_what_is_allowed(make: Callable[[], object], allowed: str) -> None:
+def test_invalid_input_is_refused_with_a_message_that_says_what_is_allowed(
+    make: Callable[[], object], allowed: str
+) -> None:
     with pytest.raises((ValidationError, ConfigurationError)) as refusal:
         make()
     assert allowed in str(refusal.value)
@@ -112,7 +114,7 @@ def test_the_limits_themselves_are_allowed() -> None:
     assert config(temperature=None).temperature is None
 
 
-def test_both_spellings_are_read_and_one_is_written() -> None:
+def test_both_spellings_are_read_and_only_one_is_written() -> None:
     snake = AgentConfig.model_validate({"id": "a", "name": "A", "provider": "p", "max_tokens": 7})
     camel = AgentConfig.model_validate({"id": "a", "name": "A", "provider": "p", "maxTokens": 7})
     assert snake == camel
@@ -138,7 +140,7 @@ def test_a_plain_string_names_a_persona_or_a_perspective() -> None:
     assert debate.perspectives == (Perspective(name="Economic"), Perspective(name="Legal"))
 
 
-def test_a_generated_perspective_stays_one() -> None:
+def test_a_generated_perspective_stays_a_generated_one() -> None:
     made = GeneratedPerspective(name="Economic")
     debate = DebateConfig(topic="t", agents=("a",), perspectives=(made,))
     assert type(debate.perspectives[0]) is GeneratedPerspective
@@ -203,7 +205,7 @@ def test_the_cost_of_a_sum_is_known_only_when_its_parts_are(one: Usage, two: Usa
     assert (one + two).cost_usd == cost
 
 
-def test_only_usages_add_to_usages() -> None:
+def test_only_usages_can_be_added_to_usages() -> None:
     assert Usage().__add__(1) is NotImplemented  # type: ignore[operator]
     with pytest.raises(TypeError):
         Usage() + 1  # type: ignore[operator]
@@ -260,7 +262,7 @@ def test_a_secret_is_not_shown() -> None:
     assert shown == "ProviderConfig(base_url='http://127.0.0.1/v1', timeout_s=120.0)"
 
 
-def test_an_event_stream_leaves_out_what_is_not_known_but_keeps_null_in_free_json() -> None:
+def test_an_event_stream_leaves_out_unknown_fields_but_keeps_null_in_free_json() -> None:
     event = AgentToolResult(
         session_id="s", seq=4, timestamp=NOON, agent="a", round=1, step=1, tool_call_id="t", result={"found": None}
     )
@@ -310,7 +312,7 @@ def test_a_decision_reads_as_its_rule_and_its_reason() -> None:
     assert str(Decision(rule="plurality", why="a leads by 1")) == "plurality: a leads by 1"
 
 
-def test_a_changed_copy_forgets_what_was_computed_from_the_old_fields() -> None:
+def test_a_changed_copy_drops_values_computed_from_the_old_fields() -> None:
     said = AgentResponse(agent_id="ada", agent_name="Ada", position="Tea.")
     turn = Turn(
         round=1, stage="positions", slot=0, agent_id="ada", timestamp=datetime.now(UTC), result=TurnResult(answer=said)
@@ -325,7 +327,7 @@ def test_a_changed_copy_forgets_what_was_computed_from_the_old_fields() -> None:
     assert emptied.model_fields_set == {"number", "turns"}
 
 
-def test_a_sum_of_usages_is_a_usage_with_all_fields_set() -> None:
+def test_a_sum_of_usages_has_all_fields_set() -> None:
     total = Usage(input_tokens=3, calls=1, cost_usd=0.25) + Usage(output_tokens=2, calls=1, cost_usd=0.5)
     assert total == Usage(input_tokens=3, output_tokens=2, calls=2, cost_usd=0.75)
     assert Usage.from_json(total.to_json()) == total

@@ -50,11 +50,11 @@ def test_a_description_is_the_docstring_of_the_field() -> None:
     assert found == field_docs(Budget)["max_calls"] == "Maximum model calls, including failed attempts."
 
 
-def test_other_schemas_stay_as_short_as_they_are() -> None:
+def test_other_schemas_stay_short() -> None:
     assert "description" not in TypeAdapter(Budget).json_schema()["properties"]["maxCalls"]
 
 
-def test_a_class_without_source_has_no_descriptions_and_still_a_schema() -> None:
+def test_a_class_without_source_has_a_schema_without_descriptions() -> None:
     space: dict[str, Any] = {"Value": Value}
     exec("class Made(Value):\n    number: int\n    'A number.'\n", space)
     assert "number" in space["Made"].model_json_schema()["properties"]

@@ -45,7 +45,7 @@ def recorded(number: int, answers: Sequence[AgentResponse]) -> RoundRecord:
     return RoundRecord(number=number, turns=turns, complete=True)
 
 
-def test_nobody_is_sure_without_saying_so() -> None:
+def test_an_unstated_confidence_is_not_counted_as_high() -> None:
     assert any(sign.startswith("everybody is sure") for sign in detect_groupthink([SURE, said("bo", 0.9)]).indicators)
     for answers in ([SURE, SILENT], [SILENT, said("cy", None)]):
         assert not any(sign.startswith("everybody is sure") for sign in detect_groupthink(answers).indicators)
@@ -54,12 +54,12 @@ def test_nobody_is_sure_without_saying_so() -> None:
         assert "no confidence" in result.details
 
 
-def test_an_exit_names_how_many_are_silent() -> None:
+def test_an_exit_says_how_many_answers_state_no_confidence() -> None:
     result = AllConfident(0.5).check([recorded(1, [SURE, SILENT])])
     assert result.details == "1 of 2 answers state no confidence"
 
 
-def test_means_are_those_of_stated_confidences() -> None:
+def test_means_use_only_stated_confidences() -> None:
     stats = calculate_stats([SURE, SILENT])
     assert (stats.participant_count, stats.average_confidence, stats.median_confidence) == (2, 90, 90)
     assert calculate_stats([SILENT]).average_confidence == 0
@@ -69,7 +69,7 @@ def test_means_are_those_of_stated_confidences() -> None:
 
 
 @pytest.mark.parametrize("first", [None, 0.2])
-def test_confidence_does_not_rise_from_nothing(first: float | None) -> None:
+def test_an_unstated_confidence_does_not_count_as_a_rise(first: float | None) -> None:
     rounds = [
         recorded(1, [said("ada", first), said("bo", first)]),
         recorded(2, [said("ada", None), said("bo", None)]),
@@ -81,7 +81,7 @@ def test_confidence_does_not_rise_from_nothing(first: float | None) -> None:
         assert "confidence-only" not in {flag.name for flag in health.flags}
 
 
-def test_rules_and_validators_leave_it_out() -> None:
+def test_rules_and_validators_ignore_an_unstated_confidence() -> None:
     ballot = ballot_from_answer(said("ada", None, choice="Tea"))
     assert ballot == Choice("Tea", confidence=None)
     decision = decide([ballot, Choice("Milk", 0.1)], rule="confidence-weighted")
@@ -89,7 +89,7 @@ def test_rules_and_validators_leave_it_out() -> None:
     assert ConfidenceRangeValidator().validate(SILENT, view()) is SILENT
 
 
-def test_prompts_do_not_mention_it() -> None:
+def test_prompts_do_not_mention_an_unstated_confidence() -> None:
     prompt = "\n".join(
         message.content for message in analysis_messages([SURE, SILENT], "Tea?", Fence("0" * 16), groupthink=False)
     )

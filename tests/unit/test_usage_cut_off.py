@@ -60,7 +60,7 @@ def error_of(dialect: Dialect, *events: JsonObject) -> RoundtableError:
 
 
 @pytest.mark.parametrize(("dialect", "events"), CUT)
-def test_an_answer_that_an_error_cut_off_is_unreported_beyond_what_was_reported(
+def test_the_usage_of_an_interrupted_answer_is_unreported_beyond_the_reported_part(
     dialect: Dialect, events: tuple[JsonObject, ...]
 ) -> None:
     error = error_of(dialect, *events)
@@ -76,12 +76,12 @@ def test_an_answer_that_an_error_cut_off_is_unreported_beyond_what_was_reported(
         pytest.param(GoogleGenerate(), CANDIDATE, id="google"),
     ],
 )
-def test_a_stream_that_ends_too_early_is_unreported(dialect: Dialect, event: JsonObject) -> None:
+def test_the_usage_of_a_stream_that_ends_too_early_is_unreported(dialect: Dialect, event: JsonObject) -> None:
     usage = usage_of_failure(error_of(dialect, event), begun=True)
     assert (usage.calls, usage.unreported_calls) == (1, 1)
 
 
-def test_a_response_that_failed_with_its_whole_usage_is_reported() -> None:
+def test_the_usage_of_a_failed_response_is_reported_if_it_is_complete() -> None:
     failed: JsonObject = {
         "type": "response.failed",
         "response": {

@@ -77,7 +77,7 @@ def test_the_settings_are_read_from_the_variables_of_the_vendors() -> None:
         assert address.get(vendor.base_url_env) == "http://127.0.0.1:9/v1"
 
 
-def test_vendors_that_share_a_key_stand_together() -> None:
+def test_vendors_that_share_a_key_are_in_one_group() -> None:
     groups = Catalog(known_providers=VENDORS).providers_by_key()
     assert {names: tuple(vendor.name for vendor in group) for names, group in groups.items()} == {
         ("ANTHROPIC_API_KEY",): ("anthropic",),
@@ -106,7 +106,7 @@ def test_a_debater_of_a_vendor_that_always_searches_searches_and_cites() -> None
     assert (cites(sonar), cites(other)) == (True, False)
 
 
-def test_auxiliary_agents_and_own_agents_of_such_a_vendor_do_not() -> None:
+def test_auxiliary_and_custom_agents_of_a_vendor_that_always_searches_do_not_search() -> None:
     model = ScriptedModel([], provider="perplexity")
     view = DebateContext(session_id="s", topic="Tea?", mode="freeform", agents=(Seat(id="a", name="A"),))
     judge = BaseAgent(AgentConfig(id="a", name="A", provider="perplexity"), model)
@@ -121,7 +121,7 @@ def test_a_provider_without_a_key_is_in_no_group() -> None:
     assert all(catalog.providers_by_key())
 
 
-def test_names_for_people() -> None:
+def test_vendors_have_readable_names() -> None:
     assert [known_provider(name).label for name in ("anthropic", "openai", "openai-chat", "local", "acme")] == [
         "Claude",
         "ChatGPT",

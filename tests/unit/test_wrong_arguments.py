@@ -120,7 +120,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_wrong_argument_is_named_with_what_to_write_instead(name: str) -> None:
+def test_a_wrong_argument_is_named_with_its_replacement(name: str) -> None:
     call, message, hint = CALLS[name]
     with pytest.raises(ConfigurationError) as raised:
         call()
@@ -129,7 +129,7 @@ def test_a_wrong_argument_is_named_with_what_to_write_instead(name: str) -> None
 
 
 @pytest.mark.both_loops
-async def test_the_async_methods_say_the_same() -> None:
+async def test_async_methods_report_wrong_arguments_in_the_same_way() -> None:
     async with rt.Roundtable(scripted_agents({"ada": "Tea"}), storage="memory://") as asynchronous:
         with pytest.raises(ConfigurationError, match="no argument 'tools'") as raised:
             await asynchronous.debate("Tea?", tools=[])  # type: ignore[call-arg]

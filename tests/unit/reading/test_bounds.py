@@ -326,15 +326,15 @@ def test_a_bound_is_not_a_number(language: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["do 25", "od 25", "Wynik to do 25", "Odpowied\u017a: do 25"])
-def test_a_polish_bound_stands_at_the_beginning_or_behind_a_verb(text: str) -> None:
+def test_a_polish_bound_is_found_at_the_start_or_after_a_verb(text: str) -> None:
     assert read_reply(text, NUMBER).certainty != "certain"
 
 
-def test_a_number_beside_other_words_is_still_read() -> None:
+def test_a_number_next_to_other_words_is_still_read() -> None:
     lost = [text for text in NUMBERS if read_reply(text, NUMBER).value != "25"]
     assert not lost
 
 
-def test_a_box_states_its_number_even_behind_a_bound() -> None:
+def test_a_box_states_its_number_even_after_a_bound() -> None:
     text = r"We conclude that Parker pays for no less than \boxed{8} packs."
     assert read_reply(text, NUMBER).value == "8"

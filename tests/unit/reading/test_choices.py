@@ -271,7 +271,7 @@ def test_a_plain_choice_is_read(text: str) -> None:
         "(A)ではない。",
     ],
 )
-def test_what_is_not_a_plain_choice_is_not_read(text: str) -> None:
+def test_an_unclear_choice_is_not_read(text: str) -> None:
     assert chosen(text, LABELLED) in {None, "ABSTAIN"}
     letters = text.replace("Lisbon", "A").replace("Porto", "B").replace("Braga", "C")
     assert chosen(letters, LETTERS) in {None, "ABSTAIN"}

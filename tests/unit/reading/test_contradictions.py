@@ -84,7 +84,7 @@ def test_a_short_position_that_says_something_else_leaves_the_answer_likely(posi
         ("首都是堪培拉。", "堪培拉"),
     ],
 )
-def test_a_position_in_other_words_contradicts_nothing(position: str, line: str) -> None:
+def test_a_position_in_other_words_is_no_contradiction(position: str, line: str) -> None:
     reading = read_parts(OPEN, {"position": position, "bottom_line": line})
     assert (reading.certainty, reading.place, reading.value) == ("certain", "bottom_line", line)
 
@@ -117,5 +117,5 @@ def test_a_stance_against_the_answer_leaves_it_likely(asked: Asked, parts: dict[
         (CITIES, {"choice": "A", "stance": "NO"}),
     ],
 )
-def test_another_stance_contradicts_nothing(asked: Asked, parts: dict[str, str]) -> None:
+def test_an_unrelated_stance_is_no_contradiction(asked: Asked, parts: dict[str, str]) -> None:
     assert read_parts(asked, parts).certainty == "certain"  # type: ignore[arg-type]  # as above

@@ -67,7 +67,7 @@ def test_other_replies_with_a_number_choose_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("options", [("1) 3", "2) 5"), ("3", "five"), ("A) 5", "B) 5.0")])
-def test_options_that_are_no_plain_numbers_are_not_counted(options: tuple[str, ...]) -> None:
+def test_options_that_are_not_plain_numbers_are_not_counted(options: tuple[str, ...]) -> None:
     assert read_answer("There are 5 primes.", Asked("choice", options)).rule != "closing"
 
 
@@ -84,7 +84,7 @@ def test_options_that_are_no_plain_numbers_are_not_counted(options: tuple[str, .
         ("6*7=<<6*7=42>>42 apples in total.", "42"),
     ],
 )
-def test_numbers_in_words_and_beside_marks_are_read(text: str, value: str) -> None:
+def test_numbers_in_words_and_next_to_marks_are_read(text: str, value: str) -> None:
     reading = read_answer(text, NUMBER)
     assert (reading.certainty, reading.value) == ("certain", value)
 

@@ -56,7 +56,7 @@ def choice(text: str, options: tuple[str, ...] = CITIES) -> str | None:
         ("I choose Porto because Lisbon is the worst.", PORTO),
     ],
 )
-def test_option_is_read(text: str, option: str) -> None:
+def test_a_stated_option_is_read(text: str, option: str) -> None:
     assert choice(text) == option
 
 
@@ -106,7 +106,7 @@ def test_joined_options_are_not_read(text: str) -> None:
         "The answer is A not.",
     ],
 )
-def test_negation_behind_an_option(text: str) -> None:
+def test_an_option_before_a_negation_is_not_read(text: str) -> None:
     assert choice(text) is None
 
 
@@ -222,7 +222,7 @@ def test_initials_do_not_end_a_sentence() -> None:
         "Certains disent que la réponse est A",
     ],
 )  # fmt: skip
-def test_statement_that_is_not_the_answer(text: str) -> None:
+def test_a_statement_that_is_not_the_answer_is_not_read(text: str) -> None:
     assert choice(text) in {None, "ABSTAIN"}
 
 
@@ -266,12 +266,12 @@ def test_statement_that_is_not_the_answer(text: str) -> None:
         "Es ist nicht \\boxed{B}.",
     ],
 )
-def test_rejected_option(text: str) -> None:
+def test_a_rejected_option_is_not_read(text: str) -> None:
     assert choice(text) is None
 
 
 @pytest.mark.parametrize("text", ["all except B", "anything but B", "everything other than Porto", "alles außer B"])
-def test_exception_in_a_short_part(text: str) -> None:
+def test_an_exception_in_a_short_part_is_not_certain(text: str) -> None:
     assert read_answer(text, Asked("choice", CITIES, is_short=True)).certainty != "certain"
     assert choice(f'{{"choice": "{text}", "position": "It is cheap."}}') is None
 
@@ -279,12 +279,12 @@ def test_exception_in_a_short_part(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["-10", "10%", "10 thousand", "10 million", "10^2", "10²", "10!", "5 × 2", "5 * 2", "10/3"]
 )
-def test_part_of_a_number_is_no_option(text: str) -> None:
+def test_part_of_a_number_is_not_an_option(text: str) -> None:
     for reply in (f"The answer is {text}.", f"Answer: {text}", text):
         assert choice(reply, ("5", "10", "15")) is None, reply
 
 
-def test_part_of_a_formula_is_no_option() -> None:
+def test_part_of_a_formula_is_not_an_option() -> None:
     for reply in ("The answer is x^2.", "x^2", "The answer is x²"):
         assert choice(reply, ("x", "y")) is None, reply
     assert choice("The answer is 10.", ("5", "10", "15")) == "10"
@@ -293,7 +293,7 @@ def test_part_of_a_formula_is_no_option() -> None:
 
 
 @pytest.mark.parametrize("text", ["Yes we can't.", "Yes it isn't", "No. 5", "No it is.", "Nr. 5", "Yes, it isn't."])
-def test_contradicting_yes_or_no(text: str) -> None:
+def test_a_contradictory_yes_or_no_is_not_certain(text: str) -> None:
     assert read_reply(text, Asked("yes_no")).certainty != "certain"
 
 
@@ -301,16 +301,16 @@ def test_contradicting_yes_or_no(text: str) -> None:
     ("text", "value"),
     [("Yes, it is.", "yes"), ("Yes we can.", "yes"), ("No, it isn't.", "no"), ("No. It is too dear.", "no")],
 )
-def test_yes_or_no(text: str, value: str) -> None:
+def test_a_clear_yes_or_no_is_read(text: str, value: str) -> None:
     assert read_reply(text, Asked("yes_no")).value == value
 
 
 @pytest.mark.parametrize("text", ["I'm unable to choose between them, but B is fine.", "I cannot say which, B"])
-def test_refusal_with_an_option(text: str) -> None:
+def test_a_refusal_with_an_option_chooses_no_other_option(text: str) -> None:
     assert choice(text) in {None, PORTO}
 
 
-def test_refusal_with_all_options() -> None:
+def test_a_refusal_with_all_options_is_an_abstention() -> None:
     assert choice("I'm unable to choose between A and B.") == "ABSTAIN"
 
 

@@ -61,7 +61,7 @@ def chosen(text: str, options: tuple[str, ...] = CITIES) -> str | None:
         "Ankara – bir hata.",
     ],
 )
-def test_a_judgement_or_description_is_no_choice(text: str) -> None:
+def test_a_judgement_or_description_is_not_a_choice(text: str) -> None:
     assert chosen(text) is None
 
 
@@ -74,7 +74,7 @@ def test_a_judgement_or_description_is_no_choice(text: str) -> None:
         "(B) - the fallback.",
     ],
 )
-def test_a_judgement_behind_a_label_is_no_choice(text: str) -> None:
+def test_a_judgement_after_a_label_is_not_a_choice(text: str) -> None:
     assert chosen(text, LABELLED) is None
 
 
@@ -117,10 +117,10 @@ def test_a_reason_or_praise_leaves_the_choice(text: str) -> None:
         ("Yes, a mammal.", "Yes"),
     ],
 )
-def test_what_stands_behind_a_yes_or_no_describes_the_question(text: str, side: str) -> None:
+def test_text_after_a_yes_or_no_describes_the_question(text: str, side: str) -> None:
     assert chosen(text, ("Yes", "No")) == side
 
 
-def test_a_gloss_in_brackets_describes_nothing_that_counts() -> None:
+def test_a_neutral_remark_in_brackets_is_not_a_description() -> None:
     assert not is_described("Canberra (the capital of Australia).", (0, 8))
     assert is_described("Canberra (a mistake).", (0, 8))

@@ -53,7 +53,7 @@ def test_a_formula_over_several_lines_is_read(text: str, asked: Asked) -> None:
         "\\]\n\\[",
     ],
 )
-def test_what_is_no_formula_of_several_lines_stays(text: str) -> None:
+def test_text_that_is_not_a_formula_of_several_lines_is_unchanged(text: str) -> None:
     assert with_displays_in_line(text, 0) == text
 
 

@@ -410,7 +410,7 @@ PLAIN: dict[str, tuple[Asked, str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("asked", "texts"), NOT_STATED.values(), ids=NOT_STATED)
-def test_what_a_text_does_not_state_is_never_certain(asked: Asked, texts: tuple[str, ...]) -> None:
+def test_an_answer_that_a_text_does_not_state_is_never_certain(asked: Asked, texts: tuple[str, ...]) -> None:
     readings = {text: read_answer(text, asked) for text in texts}
     wrong = {text: found.value for text, found in readings.items() if found.certainty == "certain"}
     assert not {text: value for text, value in wrong.items() if value != "ABSTAIN"}

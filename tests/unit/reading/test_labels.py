@@ -39,7 +39,7 @@ OPEN = Asked()
         ("**Calculation:** 6 × 7\n**Total:** 42", "42"),
     ],
 )
-def test_what_follows_a_label_is_the_answer(text: str, value: str) -> None:
+def test_the_text_after_a_label_is_the_answer(text: str, value: str) -> None:
     reading = read_answer(text, OPEN)
     assert (reading.certainty, reading.value) == ("certain", value)
 
@@ -120,7 +120,7 @@ def test_bold_words_without_a_colon_are_the_answer(text: str, value: str) -> Non
         ("La respuesta es 42, creo.", "42"),
     ],
 )
-def test_a_remark_behind_the_answer_is_no_part_of_it(text: str, value: str) -> None:
+def test_a_remark_after_the_answer_is_not_part_of_it(text: str, value: str) -> None:
     reading = read_answer(text, OPEN)
     assert (reading.certainty, reading.value) == ("certain", value)
 
@@ -152,6 +152,6 @@ def test_a_doubtful_remark_leaves_the_answer_likely(text: str) -> None:
         ("Answer: Canberra, Australia", "Canberra, Australia"),
     ],
 )
-def test_words_of_the_answer_are_no_remark(text: str, value: str) -> None:
+def test_words_of_the_answer_are_not_a_remark(text: str, value: str) -> None:
     reading = read_answer(text, OPEN)
     assert (reading.certainty, reading.value) == ("certain", value)

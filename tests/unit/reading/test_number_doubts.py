@@ -145,5 +145,5 @@ def test_a_number_that_a_fair_reader_reads_is_certain(text: str, value: str) -> 
         "If it rains, the total is $20 for 4 items.",
     ],
 )
-def test_a_price_of_several_things_that_is_no_total_is_not_read(text: str) -> None:
+def test_a_price_of_several_things_that_is_not_a_total_is_not_read(text: str) -> None:
     assert certain(text) is None

@@ -36,7 +36,7 @@ NUMBER = Asked("number")
         "1) ",
     ],
 )
-def test_a_step_is_no_certain_number(text: str) -> None:
+def test_a_number_in_a_calculation_step_is_not_certain(text: str) -> None:
     assert read_answer(text, NUMBER).certainty != "certain"
 
 

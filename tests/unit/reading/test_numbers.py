@@ -139,7 +139,7 @@ def test_bounds_ranges_and_negations_are_not_single_numbers(written: str) -> Non
         ("5 \\", ""),
     ],
 )
-def test_the_unit_behind_a_number_is_kept(written: str, unit: str) -> None:
+def test_the_unit_after_a_number_is_kept(written: str, unit: str) -> None:
     (found,) = find_numbers(written)
     assert found.unit == unit
 

@@ -272,7 +272,7 @@ def test_a_position_contradicts_a_number_only_by_a_result(position: str, certain
     assert (reading.certainty, reading.value) == (certainty, "408")
 
 
-def test_a_pointing_bottom_line_beside_a_position_in_words_points() -> None:
+def test_a_bottom_line_that_points_back_with_a_position_in_words_is_a_reference() -> None:
     parts = {"bottom_line": "No change.", "position": "Lisbon is warm."}
     reading = read_parts(OPEN, parts)
     assert (reading.certainty, reading.points_to, reading.place) == ("unread", "you", "bottom_line")
@@ -280,7 +280,7 @@ def test_a_pointing_bottom_line_beside_a_position_in_words_points() -> None:
     assert (alone.certainty, alone.value, alone.place, alone.points_to) == ("certain", None, "position", None)
 
 
-def test_a_pointing_bottom_line_beside_a_stated_position_keeps_it_as_a_candidate() -> None:
+def test_a_bottom_line_that_points_back_keeps_a_stated_position_as_a_candidate() -> None:
     reading = read_parts(OPEN, {"bottom_line": "No change.", "position": "The answer is Lisbon."})
     assert (reading.certainty, reading.points_to, reading.candidates) == ("unread", "you", ("Lisbon",))
 
@@ -298,7 +298,7 @@ READ = [
 ]
 
 
-def test_what_was_read_is_read_again_as_the_same() -> None:
+def test_reading_a_value_again_gives_the_same_value() -> None:
     changed = [
         (key, value, again.value)
         for key, question, _text, value in READ
@@ -308,7 +308,7 @@ def test_what_was_read_is_read_again_as_the_same() -> None:
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_a_sentence_behind_an_answer_changes_nothing(tail: str) -> None:
+def test_a_sentence_after_an_answer_changes_nothing(tail: str) -> None:
     changed = [
         (key, value, found) for key, question, text, value in READ if (found := certain(text + tail, question)) != value
     ]
@@ -323,7 +323,7 @@ def test_the_signs_of_a_tag_around_a_number_compare_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["> 7", "7 >", "x > 7"])
-def test_a_sign_beside_a_number_compares(text: str) -> None:
+def test_a_sign_next_to_a_number_is_a_comparison(text: str) -> None:
     assert read_answer(text, Asked("number")).certainty != "certain"
 
 

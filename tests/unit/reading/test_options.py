@@ -178,7 +178,7 @@ def test_joined_options_are_noticed() -> None:
         pytest.param(("C", "C++"), "**C++**, because it is fast.", "C++", id="plus signs in bold"),
     ],
 )
-def test_options_are_told_apart_by_what_makes_them_differ(
+def test_options_are_distinguished_by_their_differences(
     options: tuple[str, ...], text: str, option: str | None
 ) -> None:
     assert chosen(text, *options) == option
@@ -200,7 +200,7 @@ def test_an_option_that_is_also_the_text_of_another_one_is_taken_by_its_spelling
     assert OptionTable(("A) x", "B) A) x")).whole("A) x") == ("A) x",)
 
 
-def test_the_text_of_an_option_goes_before_the_label_that_it_begins_with() -> None:
+def test_the_text_of_an_option_takes_precedence_over_a_label_at_its_start() -> None:
     table = OptionTable(("B thing", "Q thing"), ("A", "B"))
     named = table.leading("B thing", 0, 7)
     assert named is not None

@@ -50,7 +50,7 @@ def chosen(language: str, text: str) -> str | None:
         ("hi", "राम पोर्टो को चुनता है।"),
     ],
 )
-def test_the_choices_of_others_are_not_the_authors(language: str, text: str) -> None:
+def test_choices_of_others_are_not_choices_of_the_author(language: str, text: str) -> None:
     assert chosen(language, text) is None
 
 
@@ -102,22 +102,22 @@ def test_the_choices_of_others_are_not_the_authors(language: str, text: str) -> 
         ("hi", "इस प्रश्न का उत्तर पोर्टो है।"),
     ],
 )
-def test_the_authors_own_choice_is_read(language: str, text: str) -> None:
+def test_the_own_choice_of_the_author_is_read(language: str, text: str) -> None:
     assert chosen(language, text) == CITIES[language][1]
 
 
 @pytest.mark.parametrize("clause", ["小明的", "大多数人", "ある学生の", "민수의", "राम का", "专家建议"])
-def test_words_that_name_another_owner(clause: str) -> None:
+def test_words_that_name_another_owner_are_recognized(clause: str) -> None:
     assert belongs_to_others(clause)
 
 
 @pytest.mark.parametrize(
     "clause", ["", "我的", "因此", "本题的正确", "私の最終的な", "제 최종", "इस प्रश्न का", "So the"]
 )
-def test_words_that_leave_a_statement_its_authors(clause: str) -> None:
+def test_other_words_leave_a_statement_to_its_author(clause: str) -> None:
     assert not belongs_to_others(clause)
 
 
-def test_the_last_subject_before_an_option_acts() -> None:
+def test_the_last_subject_before_an_option_decides_who_chose_it() -> None:
     assert is_acted_by_others("민수는 ")
     assert not is_acted_by_others("표가 비싸니 저는 ")

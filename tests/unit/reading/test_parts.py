@@ -77,9 +77,7 @@ def test_a_form_has_one_answer(asked: Asked, parts: dict[str, str], value: str |
         pytest.param(YES_NO, {"bottom_line": "Yes", "stance": "NO"}, ("no",), id="yes and the stance no"),
     ],
 )
-def test_parts_that_contradict_each_other_are_likely_only(
-    asked: Asked, parts: dict[str, str], candidates: tuple[str, ...]
-) -> None:
+def test_contradictory_parts_are_only_likely(asked: Asked, parts: dict[str, str], candidates: tuple[str, ...]) -> None:
     reading = read_parts(asked, parts)  # type: ignore[arg-type]  # the names are those of parts
     assert (reading.certainty, reading.candidates) == ("likely", candidates)
 
@@ -99,7 +97,7 @@ def test_parts_that_contradict_each_other_are_likely_only(
         ("Sydney", "Canberra is smaller. Harbours matter most."),
     ],
 )
-def test_other_words_for_an_answer_contradict_nothing(line: str, position: str) -> None:
+def test_other_words_for_an_answer_are_no_contradiction(line: str, position: str) -> None:
     reading = read_parts(OPEN, {"bottom_line": line, "position": position})
     assert (reading.certainty, reading.place) == ("certain", "bottom_line")
 

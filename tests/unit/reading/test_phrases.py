@@ -49,7 +49,7 @@ def test_refusals_are_recognised() -> None:
     assert not missed
 
 
-def test_other_texts_are_no_refusals() -> None:
+def test_other_texts_are_not_refusals() -> None:
     wrong = [case for case in cases("no refusal", "own", "Ada") if is_refusal(case[2])]
     assert not wrong
 
@@ -61,13 +61,13 @@ def test_references_are_recognised() -> None:
     assert not missed
 
 
-def test_other_texts_point_to_nobody() -> None:
+def test_other_texts_are_not_references() -> None:
     wrong = [(*case, points_to(case[2])) for case in cases("nobody", "refusal") if points_to(case[2]) is not None]
     assert not wrong
 
 
 @pytest.mark.parametrize("kind", ["refusal", "own", "Ada"])
-def test_letter_case_accents_and_space_around_do_not_count(kind: str) -> None:
+def test_letter_case_accents_and_surrounding_space_do_not_count(kind: str) -> None:
     for _, _, text in cases(kind):
         for other in (f"  {text}\n", text.upper() if "İ" not in text and "ß" not in text else text, f"**{text}**"):
             if kind == "refusal":
@@ -85,7 +85,7 @@ def test_every_phrase_can_be_compiled_and_matches_more_than_nothing(file: Phrase
                 assert re.fullmatch(compile_phrase(phrase, of.lists), "") is None, (of.language, phrase)
 
 
-def test_the_examples_of_the_files_are_what_their_section_says() -> None:
+def test_the_examples_of_the_files_match_their_section() -> None:
     for of in phrases("refusals"):
         for example in of.examples["phrases"]:
             assert is_refusal(example), example
@@ -139,7 +139,7 @@ def test_a_pointer_knows_where_its_phrase_ends(text: str, pointer: Pointer) -> N
         ("I agree with you, Ada.", "I agree with you"),
     ],
 )
-def test_what_is_no_single_name_is_returned_as_it_is_written(text: str, name: str) -> None:
+def test_an_unclear_name_is_returned_as_it_is_written(text: str, name: str) -> None:
     assert points_to(text) == name
 
 
@@ -180,7 +180,7 @@ def test_a_name_may_end_in_brackets(text: str, name: str) -> None:
         "मैं Ada के तर्क से सहमत हूँ।",
     ],
 )
-def test_a_point_or_an_argument_of_a_speaker_is_no_answer(text: str) -> None:
+def test_a_point_or_argument_of_a_speaker_is_not_an_answer(text: str) -> None:
     assert points_to(text) not in {"Ada", "Compatible (m1)", OWN}
     assert read_answer(text, Asked("open")).certainty == "unread"
 
@@ -203,7 +203,7 @@ def test_a_point_or_an_argument_of_a_speaker_is_no_answer(text: str) -> None:
         ("I agree with Ada, she is right.", "Ada"),
     ],
 )
-def test_a_text_that_agrees_with_a_speaker_may_keep_the_own_answer(text: str, name: str) -> None:
+def test_a_text_that_agrees_with_a_speaker_may_keep_its_own_answer(text: str, name: str) -> None:
     assert points_to(text) == name
 
 
@@ -219,16 +219,16 @@ def test_a_text_that_agrees_with_a_speaker_may_keep_the_own_answer(text: str, na
         "A和C都对。",
     ],
 )
-def test_none_or_several_of_the_options_are_no_names(text: str) -> None:
+def test_the_words_none_and_several_are_not_names(text: str) -> None:
     assert points_to(text) is None
 
 
-def test_a_long_list_of_names_is_no_name() -> None:
+def test_a_long_list_of_names_is_not_a_name() -> None:
     text = "I agree with Ada" + ", Bo" * 20 + " and Cy."
     assert points_to(text) == "Ada"
 
 
-def test_words_behind_an_opening_are_no_names() -> None:
+def test_words_after_an_opening_phrase_are_not_names() -> None:
     assert points_to("After reading both, I see that the analysis and reasoning are right.") is None
     assert points_to("ada is right") == "ada"
     assert points_to("After reading both, Ada is right.") == "Ada"
@@ -248,7 +248,7 @@ def test_an_unaccented_or_decomposed_text_says_the_same() -> None:
     assert points_to("Je maintiens ma reponse.") == OWN
 
 
-def test_an_answer_behind_a_reference_counts() -> None:
+def test_an_answer_after_a_reference_counts() -> None:
     assert read_answer("My position is unchanged.", Asked("open")).points_to == OWN
     assert read_answer("I stand by my answer: B.", Asked("choice", ("A) Lisbon", "B) Porto"))).value == "B) Porto"
 
@@ -257,7 +257,7 @@ def test_an_answer_behind_a_reference_counts() -> None:
     ("options", "text"),
     [(("Rise", "No change"), "No change"), (("Same", "Different"), "Same"), (("For", "Abstain"), "Abstain")],
 )
-def test_an_option_is_an_option_though_it_reads_like_a_phrase(options: tuple[str, ...], text: str) -> None:
+def test_an_option_counts_even_if_it_reads_like_a_phrase(options: tuple[str, ...], text: str) -> None:
     assert read_answer(text, Asked("choice", options)).value == text
 
 
@@ -293,11 +293,11 @@ def test_a_refusal_of_one_sentence_abstains_as_a_whole_answer(text: str) -> None
         "I can't tell " + "x" * 300,
     ],
 )
-def test_what_may_hold_an_answer_does_not_abstain_as_a_whole_answer(text: str) -> None:
+def test_a_text_that_may_contain_an_answer_is_not_an_abstention(text: str) -> None:
     assert not is_abstention(text)
 
 
-def test_bare_answers_are_the_same_words_for_readers_and_counts() -> None:
+def test_readers_and_counts_use_the_same_words_for_bare_answers() -> None:
     assert not YES_WORDS & NO_WORDS
     for word in YES_WORDS:
         assert yes_or_no(word) == "YES"
@@ -322,7 +322,7 @@ def test_bare_answers_are_the_same_words_for_readers_and_counts() -> None:
         ("(,) but", ["but", ", but"], [". but"]),
     ],
 )
-def test_the_signs_of_a_phrase(phrase: str, fits: list[str], fits_not: list[str]) -> None:
+def test_signs_in_a_phrase_match_as_documented(phrase: str, fits: list[str], fits_not: list[str]) -> None:
     pattern = compile_phrase(phrase, {})
     assert [text for text in (*fits, *fits_not) if re.fullmatch(pattern, text)] == fits
 

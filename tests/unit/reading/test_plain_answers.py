@@ -163,7 +163,7 @@ def test_a_plain_choice_is_read(text: str) -> None:
         "Porto is Ada's favourite, but that's not my pick.",
     ],
 )
-def test_what_only_looks_like_a_choice_is_not_read(text: str) -> None:
+def test_a_text_that_only_looks_like_a_choice_is_not_read(text: str) -> None:
     assert certain(text, Asked("choice", CITIES)) is None
 
 
@@ -311,7 +311,7 @@ def test_a_stated_number_is_read(text: str, wanted: str | None) -> None:
         "two hours ago",
     ],
 )
-def test_words_that_are_no_number(text: str) -> None:
+def test_words_that_are_not_numbers_are_not_read(text: str) -> None:
     assert worded_number(text) is None
 
 
@@ -337,7 +337,7 @@ def test_words_that_are_no_number(text: str) -> None:
         ("The capital of Australia is Canberra. The largest city is Sydney.", None),
     ],
 )
-def test_the_name_that_a_sentence_states(text: str, wanted: str | None) -> None:
+def test_the_name_that_a_sentence_states_is_read(text: str, wanted: str | None) -> None:
     assert certain(text, Asked()) == wanted
 
 
@@ -351,5 +351,5 @@ def test_the_name_that_a_sentence_states(text: str, wanted: str | None) -> None:
         "The capital is Canberra or Sydney.",
     ],
 )
-def test_a_judgement_is_not_its_name_alone(text: str) -> None:
+def test_a_judgement_is_not_shortened_to_its_name(text: str) -> None:
     assert certain(text, Asked()) in {None, text.rstrip(".")}

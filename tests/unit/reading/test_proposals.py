@@ -162,7 +162,7 @@ def test_more_wordings_of_an_answer_are_read(text: str) -> None:
         "I stand by Porto's mayor.",
     ],
 )
-def test_their_opposites_are_not_read(text: str) -> None:
+def test_opposite_wordings_are_not_read(text: str) -> None:
     assert chosen(text) is None
 
 

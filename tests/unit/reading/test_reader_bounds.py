@@ -35,7 +35,7 @@ def test_numerals_of_myriads_are_read(text: str, value: int) -> None:
     assert worded_number(text) == value
 
 
-def test_only_so_many_adjectives_are_skipped() -> None:
+def test_only_a_limited_number_of_adjectives_is_skipped() -> None:
     assert belongs_to_others("小明的" + "最终" * 9)
 
 
@@ -52,7 +52,7 @@ def test_only_so_many_adjectives_are_skipped() -> None:
         "Lisbon is the answer. ",
     ],
 )
-def test_of_very_many_places_the_last_ones_count_too(unit: str, count: int) -> None:
+def test_the_last_of_very_many_matches_counts_too(unit: str, count: int) -> None:
     for end in ("#### Porto", "The answer is Porto.", r"\boxed{Porto}", "Porto is the answer."):
         reading = read_answer(f"Words about it.\n{unit * count}\n{end}", CITIES)
         assert reading.certainty != "certain" or reading.value == "Porto"
@@ -61,7 +61,7 @@ def test_of_very_many_places_the_last_ones_count_too(unit: str, count: int) -> N
 @pytest.mark.parametrize(
     "unit", [r"\boxed{Lisbon}, ", "#### Lisbon\n", "<answer>Lisbon</answer>\n", "**Final answer:** Lisbon\n\n"]
 )
-def test_of_very_many_places_one_in_the_middle_counts_too(unit: str) -> None:
+def test_a_match_in_the_middle_of_very_many_counts_too(unit: str) -> None:
     text = f"{unit * 60}{unit.replace('Lisbon', 'Porto')}{unit * 60}"
     assert read_answer(text, CITIES).certainty != "certain"
 
@@ -71,6 +71,6 @@ def test_the_last_of_fifty_boxes_is_read() -> None:
     assert read_answer(rf"{steps}Hence the answer is \boxed{{99}}.", Asked("number")).value == "99"
 
 
-def test_an_option_in_bold_is_not_chosen_behind_a_hundred_bold_words() -> None:
+def test_an_option_in_bold_is_not_chosen_after_a_hundred_bold_words() -> None:
     text = "**x** " * 120 + "\nIn conclusion, Lisbon is large, **Porto** is near, and I like both."
     assert read_answer(text, CITIES).certainty != "certain"

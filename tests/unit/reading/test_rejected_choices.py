@@ -45,7 +45,7 @@ TONES = Asked("choice", ("positive", "negative", "neutral"))
         "阿达选了波尔图 (B)",
     ],
 )
-def test_a_label_in_brackets_at_the_end_is_no_choice_of_what_the_sentence_is_about(text: str) -> None:
+def test_a_label_in_brackets_at_the_end_does_not_choose_the_topic_of_the_sentence(text: str) -> None:
     assert read_answer(text, CITIES).certainty != "certain"
 
 
@@ -101,7 +101,7 @@ def test_a_judged_option_before_further_words_is_not_chosen(text: str) -> None:
         "B: warm and cheap",
     ],
 )
-def test_an_option_with_a_reason_behind_a_colon_is_chosen(text: str) -> None:
+def test_an_option_with_a_reason_after_a_colon_is_chosen(text: str) -> None:
     assert read_answer(text, CITIES).value == "B) Porto"
 
 
@@ -182,12 +182,12 @@ def test_a_yes_or_no_with_its_reason_is_an_answer(text: str, value: str) -> None
 
 
 @pytest.mark.parametrize("text", ["I think Porto is the best place.", "Porto is the best location for us."])
-def test_what_is_called_the_best_of_its_kind_is_chosen(text: str) -> None:
+def test_an_option_that_is_called_the_best_of_its_kind_is_chosen(text: str) -> None:
     assert read_answer(text, PLAIN).value == "Porto"
 
 
 @pytest.mark.parametrize("text", ["Porto is the best known.", "Porto is the best place to lose money."])
-def test_what_is_praised_for_something_else_is_not_chosen(text: str) -> None:
+def test_an_option_that_is_praised_for_something_else_is_not_chosen(text: str) -> None:
     assert read_answer(text, PLAIN).certainty != "certain"
 
 
@@ -196,7 +196,7 @@ def test_a_negation_in_quotes_negates_nothing() -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("~~A~~ B", "B) Porto"), ("<del>A</del> B", "B) Porto")])
-def test_what_is_crossed_out_is_not_read(text: str, value: str) -> None:
+def test_crossed_out_text_is_not_read(text: str, value: str) -> None:
     assert read_answer(text, CITIES).value == value
     assert read_answer(text.partition(" ")[0], CITIES).certainty == "unread"
 
@@ -233,7 +233,7 @@ def test_a_short_note_that_approves_an_option_keeps_it(text: str) -> None:
         "B is the only correct option.",
     ],
 )  # fmt: skip
-def test_a_choice_inside_markup_or_behind_an_adverb_is_read(text: str) -> None:
+def test_a_choice_inside_markup_or_after_an_adverb_is_read(text: str) -> None:
     assert read_answer(text, CITIES).value == "B) Porto"
 
 

@@ -41,7 +41,7 @@ SIDES = Asked("choice", ("Yes", "No"))
         "Odpowiedź: Porto, ale nie jestem pewien.",
     ],
 )
-def test_a_doubt_behind_an_answer_makes_it_likely(text: str) -> None:
+def test_a_doubt_after_an_answer_makes_it_only_likely(text: str) -> None:
     reading = read_answer(text, CITIES)
     assert (reading.certainty, reading.value) == ("likely", "Porto")
 
@@ -84,7 +84,7 @@ def test_another_option_that_is_as_good_makes_an_answer_uncertain(text: str) -> 
         "Elige Porto y pagarás más.",
     ],
 )
-def test_advice_with_a_consequence_is_no_certain_choice(text: str) -> None:
+def test_advice_with_a_consequence_is_not_a_certain_choice(text: str) -> None:
     assert read_answer(text, CITIES).certainty != "certain"
 
 

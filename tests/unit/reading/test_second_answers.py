@@ -64,7 +64,7 @@ def certain(text: str, asked: Asked) -> str | None:
         (LABELLED, "A. Bad choice."),
     ],
 )
-def test_what_is_rejected_or_shares_its_place_is_not_chosen(options: tuple[str, ...], text: str) -> None:
+def test_a_rejected_or_tied_option_is_not_chosen(options: tuple[str, ...], text: str) -> None:
     assert certain(text, Asked("choice", options)) is None
 
 
@@ -83,7 +83,7 @@ def test_what_is_rejected_or_shares_its_place_is_not_chosen(options: tuple[str, 
         (CITIES, "Lisbon I don't like; Porto I do.", "Porto"),
     ],
 )
-def test_other_options_may_be_judged_behind_the_choice(options: tuple[str, ...], text: str, wanted: str) -> None:
+def test_other_options_may_be_judged_after_the_choice(options: tuple[str, ...], text: str, wanted: str) -> None:
     assert certain(text, Asked("choice", options)) == wanted
 
 

@@ -75,7 +75,7 @@ def test_a_known_form_is_read(text: str, options: tuple[str, ...], wanted: str) 
         ("Nothing of that.", CITIES),
     ],
 )
-def test_what_resembles_a_form_is_not_read(text: str, options: tuple[str, ...]) -> None:
+def test_a_text_that_resembles_a_short_form_is_not_read(text: str, options: tuple[str, ...]) -> None:
     assert chosen(text, options) is None
 
 
@@ -100,5 +100,5 @@ def test_a_yes_or_no_in_few_words_is_read(text: str, side: str) -> None:
 @pytest.mark.parametrize(
     "text", ["Y/N", "Generally, no, but yes here.", "I agree, but no.", "I'd have to say no idea."]
 )
-def test_a_yes_or_no_that_goes_on_is_not(text: str) -> None:
+def test_a_yes_or_no_in_a_longer_text_is_not_read(text: str) -> None:
     assert chosen(text, ("Yes", "No")) is None

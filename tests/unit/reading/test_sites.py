@@ -82,7 +82,7 @@ def test_a_box_concludes_at_the_end_or_by_a_word(text: str, is_final: bool) -> N
     assert [site.is_final for site in boxes(text, 0)] == [is_final]
 
 
-def test_only_so_many_boxes_are_read() -> None:
+def test_only_a_limited_number_of_boxes_is_read() -> None:
     assert len(list(boxes(r"\boxed{1} " * 1_000, 0))) == 80
 
 
@@ -101,7 +101,7 @@ def test_only_so_many_boxes_are_read() -> None:
         ("I said: the answer is Porto.", "answer", "Porto"),
     ],
 )
-def test_what_follows_a_cue_is_a_site(text: str, rule: str, words: str) -> None:
+def test_the_text_after_a_cue_is_a_site(text: str, rule: str, words: str) -> None:
     assert (rule, words) in [(site.rule, text[site.start : site.end]) for site in cue_sites(text, 0)]
 
 
@@ -122,11 +122,11 @@ def test_what_follows_a_cue_is_a_site(text: str, rule: str, words: str) -> None:
         "I chooser B",
     ],
 )
-def test_what_others_say_and_what_is_doubted_is_not_a_site(text: str) -> None:
+def test_statements_of_others_and_doubted_statements_are_not_sites(text: str) -> None:
     assert list(cue_sites(text, 0)) == []
 
 
-def test_own_speech_is_a_site_even_with_a_verb_of_reports() -> None:
+def test_own_speech_is_a_site_even_with_a_reporting_verb() -> None:
     assert [site.rule for site in cue_sites("I think that the answer is B.", 0)] == ["answer"]
     assert [site.rule for site in cue_sites("According to the table, the answer is B.", 0)] == ["answer"]
 
@@ -151,12 +151,12 @@ def test_the_last_of_very_many_cues_are_seen() -> None:
         ("conclusion", "therefore", "fore"),
     ],
 )
-def test_words_of_a_kind_are_whole_words(kind: str, yes: str, no: str) -> None:
+def test_words_of_a_kind_match_only_as_whole_words(kind: str, yes: str, no: str) -> None:
     assert contains(kind, yes)
     assert not contains(kind, no)
 
 
-def test_patterns_of_words_need_no_spaces_in_scripts_without() -> None:
+def test_word_patterns_need_no_spaces_in_scripts_without_spaces() -> None:
     assert words_pattern(("so", "所以")).endswith("|所以")
     assert words_pattern(("所以",)) == "所以"
     assert "所" not in words_pattern(("so",))
@@ -179,7 +179,7 @@ def test_the_last_sentences_leave_questions_offers_and_remarks_out(text: str, se
     assert [text[begin:end].strip() for begin, end in last_sentences(text, 0, 2)] == sentences
 
 
-def test_the_first_and_the_last_sentence() -> None:
+def test_the_first_and_the_last_sentence_are_found() -> None:
     text = "  One here. Two there.\n"
     assert text[slice(*opening_sentence(text, 0))] == "One here"
     assert text[slice(*closing_sentence(text, 0))].strip() == "Two there"
@@ -187,6 +187,6 @@ def test_the_first_and_the_last_sentence() -> None:
     assert closing_sentence("..", 0) == (0, 0)
 
 
-def test_lines_are_found_without_the_space_around_them() -> None:
+def test_lines_are_found_without_surrounding_space() -> None:
     text = "thoughts\n  one \n\n two\n"
     assert [text[slice(*line)] for line in lines(text, 9)] == ["one", "two"]

@@ -19,7 +19,7 @@ from roundtable.reading.units import are_different, stated_units
         ("20 miles per hour", set()),
     ],
 )
-def test_the_unit_of_a_number_is_the_word_at_it(text: str, units: set[str]) -> None:
+def test_the_unit_of_a_number_is_the_word_next_to_it(text: str, units: set[str]) -> None:
     assert stated_units(text) == units
 
 

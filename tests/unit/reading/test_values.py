@@ -159,7 +159,7 @@ def test_a_result_at_the_end_that_contradicts_the_statement_makes_it_likely() ->
         ("The answer is Lisbon. The answer is lisbon.", "lisbon"),
     ],
 )
-def test_a_stated_answer_in_own_words_is_read(text: str, value: str) -> None:
+def test_a_stated_answer_in_free_words_is_read(text: str, value: str) -> None:
     assert value_of(text, OPEN) == value
 
 
@@ -181,7 +181,7 @@ def test_a_stated_answer_in_own_words_is_read(text: str, value: str) -> None:
         "Lisbon\n\nThank you.",
     ],
 )
-def test_what_states_no_single_answer_is_not_read(text: str) -> None:
+def test_a_text_without_a_single_answer_is_not_read(text: str) -> None:
     assert value_of(text, OPEN) is None
 
 

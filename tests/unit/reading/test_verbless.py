@@ -67,7 +67,7 @@ def chosen(language: str, text: str) -> str | None:
         ("hi", "मुंबई: खराब विकल्प।"),
     ],
 )
-def test_a_description_is_no_choice(language: str, text: str) -> None:
+def test_a_description_is_not_a_choice(language: str, text: str) -> None:
     assert chosen(language, text) is None
 
 
@@ -102,5 +102,5 @@ def test_praise_without_a_verb_is_read(language: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "wanted"), [("Да — это безопасно.", "Да"), ("Нет — это опасно.", "Нет")])
-def test_a_dash_behind_yes_or_no_leads_to_a_reason(text: str, wanted: str) -> None:
+def test_a_dash_after_yes_or_no_leads_to_a_reason(text: str, wanted: str) -> None:
     assert read_reply(text, Asked("choice", ("Да", "Нет"))).value == wanted

@@ -178,7 +178,7 @@ def test_a_chinese_choice_is_read(text: str) -> None:
         ("ko", "답은 서울과 부산입니다."),
     ],
 )
-def test_options_that_are_joined_are_not_read_as_the_last(language: str, text: str) -> None:
+def test_joined_options_are_not_read_as_the_last_one(language: str, text: str) -> None:
     assert chosen(language, text) is None
 
 
@@ -286,18 +286,18 @@ def test_a_choice_at_the_end_of_a_clause_is_read(language: str, text: str) -> No
 @pytest.mark.parametrize(
     ("text", "is_end"), [("です", True), ("ですか", False), ("", True), ("ですが", False), ("，但是太贵", False)]
 )
-def test_the_end_of_a_clause(text: str, is_end: bool) -> None:
+def test_the_end_of_a_clause_is_found(text: str, is_end: bool) -> None:
     assert ends_clause(text.replace("，", ","), 0, len(text)) is is_end
 
 
-def test_words_between_two_options() -> None:
+def test_words_between_two_options_join_or_separate_them() -> None:
     assert is_beside("", "、そして")
     assert is_beside("", "的交通比")
     assert not is_beside("", "ではなく")
     assert not is_beside("相比", ",")
 
 
-def test_words_that_limit_a_judgement() -> None:
+def test_words_that_limit_a_judgement_are_recognized() -> None:
     assert is_limited("交通方面")
     assert is_limited("它比")
     assert not is_limited("与北京相比")
@@ -305,7 +305,7 @@ def test_words_that_limit_a_judgement() -> None:
 
 
 @pytest.mark.parametrize("text", ["因此专家们推荐上海。", "因此小明选择上海。", "北京太贵,所以大多数人选上海。"])
-def test_a_conclusion_about_the_choice_of_others_is_not_the_authors(text: str) -> None:
+def test_a_conclusion_about_the_choice_of_others_is_not_a_choice_of_the_author(text: str) -> None:
     assert chosen("zh", text) is None
 
 
@@ -316,7 +316,7 @@ def test_a_conclusion_of_the_author_is_read(text: str) -> None:
     assert chosen("zh", text) == "上海"
 
 
-def test_a_verb_of_another_script_is_no_topic() -> None:
+def test_a_verb_of_another_script_is_not_a_topic() -> None:
     assert not is_only_topic("I choose 北京会很贵", 0, 9, 11)
     assert is_wide("北京", 0)
     assert not is_wide("。", 0)

@@ -56,6 +56,6 @@ def test_an_answer_is_unwrapped(written: str, bare: str) -> None:
     assert cleaned(written) == bare
 
 
-def test_only_so_many_layers_are_removed() -> None:
+def test_only_a_limited_number_of_layers_is_removed() -> None:
     assert cleaned("*_" * 3 + "x" + "_*" * 3) == "x"
     assert 1 < len(cleaned("*_" * 40 + "x" + "_*" * 40)) < 161

@@ -70,7 +70,7 @@ def test_a_plain_yes_or_no_is_read(text: str, value: str) -> None:
         "Si llueve, vamos.",
     ],
 )
-def test_what_says_neither_or_both_is_not_read(text: str) -> None:
+def test_a_text_with_neither_or_both_is_not_read(text: str) -> None:
     reading = read_answer(text, ASKED)
     assert reading.certainty != "certain" or reading.value == "ABSTAIN"
 
@@ -146,7 +146,7 @@ IN_LINE = (
 @pytest.mark.parametrize(
     ("text", "is_contradicted"), [*((text, True) for text in CONTRADICTIONS), *((text, False) for text in IN_LINE)]
 )
-def test_what_follows_a_yes_or_no_may_contradict_it(text: str, *, is_contradicted: bool) -> None:
+def test_text_after_a_yes_or_no_may_contradict_it(text: str, *, is_contradicted: bool) -> None:
     word, _, rest = text.partition("|")
     side: Literal["YES", "NO"] = (
         "YES" if word in {"Yes", "Ja", "Oui", "Sí", "Sì", "Sim", "Tak", "Да", "是", "はい"} else "NO"
@@ -210,5 +210,5 @@ def test_other_words_for_yes_and_no_are_read(text: str, value: str) -> None:
         "On balance, no. But we should do it.",
     ],
 )
-def test_what_only_sounds_like_yes_or_no_is_not_read(text: str) -> None:
+def test_a_text_that_only_sounds_like_yes_or_no_is_not_read(text: str) -> None:
     assert read_answer(text, ASKED).certainty != "certain"
