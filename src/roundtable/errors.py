@@ -31,4 +31,5 @@ from roundtable.core import errors as _errors
 from roundtable.core.errors import *  # noqa: F403 - the same names under the path that is promised
 from roundtable.core.errors import __all__ as __all__  # noqa: PLC0414 - type checkers see what is public here
 
-_rebuild = _errors._rebuild  # noqa: SLF001 - pickles of version 0.2 name it here
+# Pickles of version 0.2 name it here.
+_rebuild = _errors._rebuild  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

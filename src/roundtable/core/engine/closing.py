@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from roundtable.core.base.words import counted, listing
 from roundtable.core.errors import QuorumLost, RoundtableError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from roundtable.core.capabilities import ComparingMeter
     from roundtable.core.protocols import ConsensusMeter
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.answers import AgentResponse
@@ -243,10 +244,15 @@ async def measure_round(
         before: The earlier rounds; answers of this round may refer to their answers.
         groupthink: Whether to look for signs of groupthink.
     """
-    measure = partial(meter.measure, topic=session.config.topic, session_id=session.id, groupthink=groupthink)
+    topic, session_id = session.config.topic, session.id
     if getattr(meter, "compares_earlier", False):
         turns = (turn for round_record in (*before, record) for turn in round_record.turns)
-        measure = partial(measure, earlier=answers_by_turn(turns))
+        comparing = cast("ComparingMeter", meter).measure
+        measure = partial(
+            comparing, topic=topic, session_id=session_id, groupthink=groupthink, earlier=answers_by_turn(turns)
+        )
+    else:
+        measure = partial(meter.measure, topic=topic, session_id=session_id, groupthink=groupthink)
     independent = independent_answers(record)
     baseline = await measure(independent) if independent else None
     measured = await measure(record.responses)
