@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import is_dataclass
 from functools import cached_property
 from importlib import import_module
@@ -25,26 +25,29 @@ def text(root: Path) -> str:
     """Return the text of the file."""
     pages = sorted((root / "docs/reference/api").glob("*.md"))
     described = {name for page in pages for name in DESCRIBED.findall(page.read_text("utf-8"))}
-    lines = {line for name in {"roundtable", *described} for line in _described(name)}
+    things = [thing for name in {"roundtable", *described} for thing in _described(name)]
+    public = {thing for _, thing in things if isinstance(thing, type)}
+    lines = {line for name, thing in things for line in _lines(name, thing, public)}
     return HEAD + "\n".join(sorted(lines)) + "\n"
 
 
-def _described(name: str) -> Iterator[str]:
+def _described(name: str) -> Iterator[tuple[str, object]]:
     try:
         module = import_module(name)
     except ModuleNotFoundError:
         home, _, leaf = name.rpartition(".")
-        yield from _thing(name, getattr(import_module(home), leaf))
+        yield name, getattr(import_module(home), leaf)
         return
     for public in getattr(module, "__all__", ()):
-        yield from _thing(f"{name}.{public}", getattr(module, public))
+        yield f"{name}.{public}", getattr(module, public)
 
 
-def _thing(name: str, thing: object) -> Iterator[str]:
+def _lines(name: str, thing: object, public: Collection[type]) -> Iterator[str]:
     if isinstance(thing, type):
         yield f"{name} is {_kind(thing)}"
         if not issubclass(thing, Exception):
-            yield from _members(name, thing)
+            for own in (thing, *_hidden_bases(thing, public)):
+                yield from _members(name, own, is_base=own is not thing)
     elif callable(thing) and not _is_alias(thing):
         yield f"{name}{_signature(thing)}"
     else:
@@ -56,7 +59,17 @@ def _kind(thing: type) -> str:
     return f"a class of {bases}" if bases else "a class"
 
 
-def _members(name: str, thing: type) -> Iterator[str]:
+def _hidden_bases(thing: type, public: Collection[type]) -> Iterator[type]:
+    """Yield the base classes without a public name whose members are public only by the class itself."""
+    shown = [base for base in thing.__mro__[1:] if base in public]
+    for base in thing.__mro__[1:]:
+        is_ours = base.__module__.startswith("roundtable.") and not issubclass(base, BaseModel)
+        is_protocol = getattr(base, "_is_protocol", False)
+        if is_ours and not is_protocol and base not in public and not any(issubclass(one, base) for one in shown):
+            yield base
+
+
+def _members(name: str, thing: type, *, is_base: bool) -> Iterator[str]:
     if issubclass(thing, BaseModel):
         for field, facts in thing.model_fields.items():
             yield f"{name}.{field}{'' if facts.is_required() else ' (may be left out)'}"
@@ -65,7 +78,8 @@ def _members(name: str, thing: type) -> Iterator[str]:
     for member, value in vars(thing).items():
         inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if member == "__init__" and not issubclass(thing, BaseModel):
-            yield f"{name}{_signature(inner)}"
+            if not is_base:
+                yield f"{name}{_signature(inner)}"
         elif not member.startswith(("_", "model_post_init", "test_")) and inspect.isfunction(inner):
             yield f"{name}.{member}{_signature(inner)}"
         elif not member.startswith(("_", "model_")) and isinstance(value, property | cached_property):

@@ -55,6 +55,13 @@ def test_every_package_has_a_section_on_the_map() -> None:
     assert sorted(QUOTED.findall("".join(re.findall(r"^### .+$", MAP, re.MULTILINE)))) == sorted(packages())
 
 
+def test_the_reading_list_has_at_most_ten_files_and_all_are_in_the_core() -> None:
+    section = MAP.partition("\n### `core`\n")[2].partition("\nThe other files of the core:\n")[0]
+    listed = [path for line in re.findall(r"^\d+\. (.+)", section, re.MULTILINE) for path in paths(line)]
+    assert 5 < len(listed) <= 10
+    assert [path for path in listed if not path.startswith("core/")] == []
+
+
 def test_the_picture_has_the_layers_that_are_checked() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = {contract["id"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}

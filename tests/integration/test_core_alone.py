@@ -1,4 +1,4 @@
-"""The core holds a debate by itself: agents, mode, meter and rule are of others, and the storage is an argument."""
+"""The core holds a debate by itself: models, mode, meter and rule are of others, and the storage is an argument."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = '''
 """A debate on the core alone; any other package of the library cannot be imported."""
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -18,7 +19,7 @@ import anyio
 
 from roundtable.storage import MemoryStorage, current_owner
 
-PURE = ("core", "scoring", "reading")
+PURE = ("core", "scoring", "reading", "parsing")
 
 
 class OnlyTheCore:
@@ -32,6 +33,7 @@ class OnlyTheCore:
 of_the_storage = set(sys.modules)
 sys.meta_path.insert(0, OnlyTheCore)
 
+from roundtable.core.agent.template import AgentTemplate
 from roundtable.core.base.clock import SystemClock
 from roundtable.core.base.ledger import Ledger
 from roundtable.core.engine.journal import Journal
@@ -43,19 +45,21 @@ from roundtable.core.mode.base import BaseModeStrategy
 from roundtable.core.mode.shapes import parallel
 from roundtable.core.prompts.layers import PromptLibrary
 from roundtable.core.record.fold import Fold
-from roundtable.core.types.agents import AgentConfig
-from roundtable.core.types.answers import AgentResponse
+from roundtable.core.types.agents import AgentConfig, ModelProfile
+from roundtable.core.types.chat import ChatResponse
 from roundtable.core.types.consensus import ConsensusResult, Decision, Measured
-from roundtable.core.types.debate import DebateConfig, SessionRecord, TurnResult
+from roundtable.core.types.debate import DebateConfig, SessionRecord
 
 
 class Opinionated:
-    def __init__(self, name, opinion):
-        self.id = self.name = name
+    provider = model = "own"
+    profile = ModelProfile(streams=False)
+
+    def __init__(self, opinion):
         self.opinion = opinion
 
-    async def take_turn(self, context, listener=None):
-        return TurnResult(answer=AgentResponse(agent_id=self.id, agent_name=self.name, position=self.opinion))
+    async def complete(self, request):
+        return ChatResponse(text=json.dumps({"position": self.opinion, "reasoning": "I like it.", "confidence": 0.8}))
 
 
 class Survey(BaseModeStrategy):
@@ -76,9 +80,10 @@ def decide(record, consensus, config, /, **_):
     return Decision(rule="most frequent", winners=(answer,), passed=True)
 
 
-async def debate(topic, agents, storage):
+async def debate(topic, models, storage):
+    configs = tuple(AgentConfig(id=name, name=name, provider="own") for name in models)
+    agents = {config.id: AgentTemplate(config, models[config.id]) for config in configs}
     config = DebateConfig(topic=topic, mode="survey", agents=tuple(agents), rounds=2)
-    configs = tuple(AgentConfig(id=name, name=name, provider="own") for name in agents)
     record = SessionRecord(id="first", config=config, agents=configs)
     await storage.create(record)
     lease = await storage.lease(record.id, current_owner("core"), 60)
@@ -91,8 +96,8 @@ async def debate(topic, agents, storage):
     return journal.fold.to_record()
 
 
-seats = {name: Opinionated(name, opinion) for name, opinion in (("ada", "Tea"), ("bo", "Tea"), ("cy", "Milk"))}
-record = anyio.run(debate, "Tea or milk?", seats, MemoryStorage())
+models = {"ada": Opinionated("Tea"), "bo": Opinionated("Tea"), "cy": Opinionated("Milk")}
+record = anyio.run(debate, "Tea or milk?", models, MemoryStorage())
 print(record.status, len(record.rounds), record.rounds[-1].decision.winner)
 loaded = {name for name in set(sys.modules) - of_the_storage if name.startswith("roundtable.")}
 print({name.split(".")[1] for name in loaded} - set(PURE))

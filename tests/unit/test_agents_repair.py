@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtable.agents.repair import (
+from roundtable.core.agent.repair import (
     closed_question,
     options_asked,
     unread_failure,

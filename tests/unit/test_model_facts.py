@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from roundtable.core.chat_models import announcing, facts_of, meters_of, refused_at, trouble_of
 from roundtable.errors import ConfigurationError
-from roundtable.gateway.wrapping import announcing, default_rate_of, facts_of, meters_of, refused_at, trouble_of
+from roundtable.gateway.default_rates import default_rate_of
 from roundtable.providers.scripted import ScriptedModel
 from roundtable.types import ModelFacts
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.core.base.clock import SystemClock
 from roundtable.core.base.text import error_text
+from roundtable.core.chat_models import make_ready, with_one_try
 from roundtable.core.types.agents import AgentHealth, AgentInfo
 from roundtable.core.types.chat import ChatRequest, Message
 from roundtable.gateway import Gateway
-from roundtable.gateway.wrapping import make_ready, with_one_try
 
 if TYPE_CHECKING:
     from roundtable.core.protocols import ChatModel, Clock

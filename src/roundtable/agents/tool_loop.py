@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 
-from roundtable.core.base.addresses import site_of
+from roundtable.core.agent.sources import MOST_SOURCES, titled_sources_in
 from roundtable.core.base.strict_json import MOST_DEPTH, TOO_DEEP, is_too_deep
 from roundtable.core.capabilities import FollowsApprovals
 from roundtable.core.types.answers import Citation, ToolCallRecord
@@ -21,7 +20,7 @@ from roundtable.tools.approval import CallOrigin
 from roundtable.tools.definition import failed_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from roundtable.core.prompts.fence import Fence
     from roundtable.core.protocols import AgentToolkit, ChatModel, TurnListener
@@ -31,18 +30,14 @@ if TYPE_CHECKING:
     from roundtable.core.types.debate import DebateContext
     from roundtable.tools import DefaultAgentToolkit
 
-__all__ = ["CALLS_AT_ONCE", "MOST_TOOL_ROUNDS", "TurnTools", "allowed_tools", "searched_pages"]
+__all__ = ["CALLS_AT_ONCE", "TurnTools", "allowed_tools"]
 
-MOST_TOOL_ROUNDS: Final = 10
-"""Default limit for the model calls of one turn that may request tools; one more call without tools follows."""
 CALLS_AT_ONCE: Final = 4
 """Maximum number of tools of one turn that run at the same time."""
 
 _NO_CALLS_LEFT: Final = "no more tool calls are allowed in this turn; answer now"
 _MOST_ARGUMENT_CHARS: Final = 65_536
 _MOST_NAME_CHARS: Final = 128
-_MOST_CITATIONS: Final = 50
-_CITATION_DEPTH: Final = 4
 
 
 class HasTools(Protocol):
@@ -192,7 +187,8 @@ class TurnTools:
         if self.listener is not None:
             await self.listener.tool_answered(step, call.id, record)
         if outcome.result.success:
-            self.citations += list(_sources(outcome.result.data))[: _MOST_CITATIONS - len(self.citations)]
+            found = titled_sources_in(outcome.result.data)
+            self.citations += found[: MOST_SOURCES - len(self.citations)]
         text = json.dumps(output, ensure_ascii=False)
         quoted = self.fence.quote(text, label=f"result of tool {name}")
         return record, Message(role="tool", content=quoted, tool_call_id=call.id)
@@ -238,24 +234,3 @@ def allowed_tools(
     toolkit = agent.toolkit if policy.max and agent.chat_model.profile.calls_tools else None
     turn_toolkit = None if toolkit is None else bound(toolkit, context)
     return TurnTools(turn_toolkit, policy, fence, listener)
-
-
-def searched_pages(records: Iterable[ToolCallRecord]) -> list[Citation]:
-    """Return the pages that a provider's own searches found; a page without a title gets the name of its site."""
-    citations = (link for record in records for link in _sources(record.output, untitled=True))
-    return list(islice(citations, _MOST_CITATIONS))
-
-
-def _sources(data: JsonValue, depth: int = _CITATION_DEPTH, *, untitled: bool = False) -> Iterator[Citation]:
-    """Find the sources in a result: objects with a title and an address on the web."""
-    if isinstance(data, list) and depth:
-        for item in data:
-            yield from _sources(item, depth - 1, untitled=untitled)
-    elif isinstance(data, dict):
-        url, title, snippet = data.get("url"), data.get("title"), data.get("snippet")
-        if isinstance(url, str) and url.startswith(("http://", "https://")) and (untitled or isinstance(title, str)):
-            name = title if isinstance(title, str) and title else site_of(url)
-            yield Citation(title=name, url=url, snippet=snippet if isinstance(snippet, str) else None)
-        elif depth:
-            for item in data.values():
-                yield from _sources(item, depth - 1, untitled=untitled)

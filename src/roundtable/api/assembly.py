@@ -36,12 +36,12 @@ from roundtable.api.searching import SearchSetting, check_provider_search, read_
 from roundtable.api.seats import AgentLike, Seated, default_seats, offers, seat_agents, with_persona
 from roundtable.api.tools import TableTools, with_service
 from roundtable.core.base.network import forbid_network
+from roundtable.core.chat_models import refused_at, trouble_of
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.types.agents import AgentConfig, ProviderConfig
 from roundtable.core.types.base import NativeSearch
 from roundtable.engine import DebateEngine, EventHub, SessionManager
 from roundtable.exits import ExitSettings, exit_from_spec, exit_from_text, members
-from roundtable.gateway.wrapping import refused_at, trouble_of
 from roundtable.http import masked_url
 from roundtable.logs import ROOT
 from roundtable.modes import ModeRegistry

@@ -13,6 +13,7 @@ from roundtable.api.roles import agents_of
 from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.base.words import counted
 from roundtable.core.capabilities import HasFirstRequest
+from roundtable.core.chat_models import meters_of
 from roundtable.core.engine.plan_checks import BoundedMode
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.mode.rounds import RoundPlanner
@@ -42,7 +43,6 @@ from roundtable.core.types.events import AgentComplete, RoundComplete, RoundStar
 from roundtable.core.types.plan import EndDebate, Stage
 from roundtable.gateway.budget import SEARCH_TOKENS, prompt_tokens, search_tokens
 from roundtable.gateway.prices import to_usd
-from roundtable.gateway.wrapping import meters_of
 from roundtable.modes.prepare import prepare_mode
 from roundtable.tools import AskingToolkit
 

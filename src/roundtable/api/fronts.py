@@ -162,7 +162,7 @@ class FrontTable(ABC):
         Raises:
             ConfigurationError: No model is available, or an agent cannot be created.
         """
-        from roundtable.gateway.wrapping import default_rate_of
+        from roundtable.gateway.default_rates import default_rate_of
 
         seats = self._wiring.seats(None)
         return {seat.config.provider: default_rate_of(getattr(seat.agent, "chat_model", None)) for seat in seats}

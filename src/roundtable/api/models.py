@@ -24,13 +24,14 @@ from roundtable.api.roles import agents_of
 from roundtable.core.base.registry import Entry
 from roundtable.core.base.words import counted, span_in_words
 from roundtable.core.capabilities import Facilitated
+from roundtable.core.chat_models import facts_of, is_wrapper, make_ready, meters_of, rewrapped
 from roundtable.core.engine.closing import independent_answers
 from roundtable.core.errors import ConfigurationError, RoundtableError
 from roundtable.core.types.agents import ProviderConfig
 from roundtable.core.types.debate import DebateContext
 from roundtable.exits import asks_moderator
 from roundtable.gateway import Gateway, Ledger, MeteredModel, PriceTable
-from roundtable.gateway.wrapping import default_rate_of, facts_of, is_wrapper, make_ready, meters_of, rewrapped
+from roundtable.gateway.default_rates import default_rate_of
 from roundtable.plugins.errors import make
 from roundtable.providers.spec import batch_refusal, split_model_name
 from roundtable.scoring.rules import judges_of

@@ -11,13 +11,13 @@ import anyio
 import anyio.to_thread
 
 from roundtable.core.base.ledger import Amount, Ledger
+from roundtable.core.chat_models import WrappedModel, close_stream, facts_of
 from roundtable.core.errors import BudgetExceeded, RoundtableError
 from roundtable.core.prompts.compose import estimate_tokens
 from roundtable.core.types.attachments import IMAGE_TOKENS, PAGE_TOKENS
 from roundtable.core.types.chat import ChatDelta, ChatResponse
 from roundtable.core.types.model_facts import ModelFacts
 from roundtable.gateway.prices import FULL_PRICE, sane_usage, to_usd, usage_of_failure
-from roundtable.gateway.wrapping import WrappedModel, close_stream, facts_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

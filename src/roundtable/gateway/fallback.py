@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from roundtable.core.chat_models import announcing, close_stream, facts_of, make_ready
 from roundtable.core.errors import (
     AgentError,
     APIAuthError,
@@ -17,7 +18,6 @@ from roundtable.core.errors import (
 from roundtable.core.types.chat import ChatDelta, ChatResponse, Usage
 from roundtable.core.types.model_facts import ModelFacts, RetryNotice
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.wrapping import announcing, close_stream, facts_of, make_ready
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence

@@ -19,10 +19,10 @@ from roundtable.core.base.words import counted
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.types.agents import Breaker
 from roundtable.gateway.breaker import CircuitBreaker
+from roundtable.gateway.default_rates import default_rate_of
 from roundtable.gateway.guarded import CallRules, GuardedModel
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import EndpointKey, EndpointState, Rates, RetryBudget
-from roundtable.gateway.wrapping import default_rate_of
 from roundtable.http.guard_public import masked_url
 from roundtable.vendors import known_provider
 

@@ -12,6 +12,7 @@ import anyio
 
 from roundtable.core.base.text import error_text
 from roundtable.core.base.waits import SHOWN_S, Wait
+from roundtable.core.chat_models import WrappedModel, close_stream, facts_of, is_recorded, is_replayed, notify_timeout
 from roundtable.core.errors import AgentError, APITimeoutError, RoundtableError
 from roundtable.core.types.agents import Breaker
 from roundtable.core.types.chat import ChatDelta, ChatResponse, ModelCall, Usage
@@ -21,14 +22,6 @@ from roundtable.gateway.prices import sane_usage, usage_of_failure
 from roundtable.gateway.retry import RetryRule
 from roundtable.gateway.state import NO_PROBE, Rates
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.wrapping import (
-    WrappedModel,
-    close_stream,
-    facts_of,
-    is_recorded,
-    is_replayed,
-    notify_timeout,
-)
 from roundtable.http.message import ending_at
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import anyio
 import anyio.lowlevel
 
 from roundtable.agents import BaseAgent
+from roundtable.core.chat_models import close_stream
 from roundtable.core.types.agents import AgentConfig
 from roundtable.gateway.streams import ChatStream
-from roundtable.gateway.wrapping import close_stream
 from roundtable.providers.scripted import Delay, ScriptedModel
 from roundtable.testing.storage_samples import NOON
 

@@ -14,12 +14,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from roundtable.core.chat_models import close_stream
 from roundtable.core.errors import APIAuthError, APINetworkError, APIRateLimitError, APITimeoutError, RoundtableError
 from roundtable.core.types.agents import ModelProfile
 from roundtable.core.types.base import JsonObject, JsonValue
 from roundtable.core.types.chat import AgentTool, ChatDelta, ChatResponse, Message
 from roundtable.gateway import Gateway
-from roundtable.gateway.wrapping import close_stream
 from roundtable.testing.provider_request_laws import TOOL, Capability, RequestLaws
 from roundtable.testing.servers import (
     LoopbackServer,

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 import anyio.lowlevel
 
 from roundtable.core.base.secrets import Scrubber
+from roundtable.core.chat_models import facts_of
 from roundtable.core.errors import CassetteMiss, ConfigurationError
 from roundtable.core.types.agents import ModelProfile
 from roundtable.core.types.chat import ChatDelta
 from roundtable.gateway import ChatStream
-from roundtable.gateway.wrapping import default_rate_of, facts_of
+from roundtable.gateway.default_rates import default_rate_of
 from roundtable.providers.cassette.model import recorded_deltas, replay_call
 from roundtable.providers.cassette.tape import CassetteFile, RecordedCall
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import anyio.lowlevel
 
+from roundtable.core.chat_models import close_stream, facts_of, make_ready
 from roundtable.core.errors import ConfigurationError, RoundtableError
 from roundtable.core.stages import error_from_info
 from roundtable.core.types.chat import ChatDelta, ChatResponse, Usage
 from roundtable.core.types.debate import ErrorInfo
 from roundtable.core.types.model_facts import ModelFacts
-from roundtable.gateway.wrapping import close_stream, facts_of, make_ready
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

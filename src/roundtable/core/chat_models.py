@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeGuard
-from urllib.parse import urlsplit
 
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.types.model_facts import ModelFacts
-from roundtable.http.guard_public import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -30,7 +28,6 @@ __all__ = [
     "WrappedModel",
     "announcing",
     "close_stream",
-    "default_rate_of",
     "facts_of",
     "is_recorded",
     "is_replayed",
@@ -263,17 +260,6 @@ def _limits_calls(model: object) -> TypeGuard[LimitsCalls]:
 
 def _prices_calls(model: object) -> TypeGuard[PricesCalls]:
     return callable(getattr(model, "worst_cost", None))
-
-
-def default_rate_of(model: object) -> float | None:
-    """Return the default rate of a model's provider in calls per minute; `None` for no limit.
-
-    A server on this machine never has a default rate.
-    """
-    facts = facts_of(model)
-    if facts.requests_per_minute is None or is_loopback(urlsplit(facts.endpoint).hostname or ""):
-        return None
-    return float(facts.requests_per_minute)
 
 
 def is_replayed(model: object, request: ChatRequest) -> bool:

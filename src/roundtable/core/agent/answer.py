@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from roundtable.agents.tool_loop import searched_pages
 from roundtable.core.types.answers import (
     AgentResponse,
     ApprovalAnswer,
@@ -18,7 +17,7 @@ from roundtable.core.types.answers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roundtable.agents.conversation import Conversation
+    from roundtable.core.agent.conversation import Conversation
     from roundtable.core.types.agents import AgentConfig
     from roundtable.core.types.answers import Answer, AnswerKind, Citation, Claim, Comparison, ToolCallRecord
     from roundtable.core.types.chat import ChatResponse
@@ -63,11 +62,8 @@ def to_answer(
                 compared=compared,
                 claims=claims,
                 value=parsed.value,
-                # If an answer cites none of the pages found, all of them count as citations.
-                citations=_unique_by_url(
-                    [*(talk.citations or searched_pages(talk.server_calls)), *talk.tools.citations],
-                ),
-                tool_calls=(*talk.server_calls, *talk.tools.records),
+                citations=_unique_by_url(talk.sources),
+                tool_calls=talk.tool_calls,
                 images=response.images,
                 related_questions=response.related_questions,
                 reading=parsed.reading,
@@ -90,7 +86,7 @@ def to_answer(
 
 def answer_tool_calls(kind: AnswerKind, talk: Conversation) -> tuple[ToolCallRecord, ...]:
     """Return the tool calls for an answer whose type does not list them itself."""
-    return () if kind == "position" else (*talk.server_calls, *talk.tools.records)
+    return () if kind == "position" else talk.tool_calls
 
 
 def _unique_by_url(citations: Sequence[Citation]) -> tuple[Citation, ...]:
