@@ -135,6 +135,8 @@ _BEFORE_PRAISE: Final = CHOOSING - {"to", "alternative", "alternativa", "alterna
     *(
         "ich",
         "wir",
+        "que",
+        "che",
         "denke",
         "glaube",
         "finde",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from roundtable.reading.bounds import is_bound
 from roundtable.reading.number_phrases import NOT_UNITS, RANGES
+from roundtable.reading.number_words import worded_number
 from roundtable.reading.phrases import (
     ANSWER_NOUNS,
     APPROXIMATIONS,
@@ -18,18 +19,24 @@ from roundtable.reading.sites import contains, sentence_end, sentence_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from roundtable.reading.numbers import NumberFound
 
 __all__ = [
     "is_counted_behind",
     "is_cut_off",
+    "is_denied_behind",
+    "is_labelled_as_example",
     "is_limited",
     "is_limited_next",
+    "is_other_in_words",
     "is_rejected",
     "is_rejected_above",
+    "is_spoken_about",
     "is_supposed",
     "repeated_number",
+    "tells_of_things",
     "with_minus_signs",
 ]
 
@@ -80,6 +87,55 @@ _WRONG: Final = re.compile(
     re.IGNORECASE,
 )
 """*The wrong answer*, before a number."""
+_WRONG_BEHIND: Final = re.compile(
+    rf"(?<![^\W\d_])(?:{_WRONG_WORD}|off|mistake|unlikely|impossible|implausible|irrelevant|unknown|falsch|inkorrekt"
+    r"|unmöglich|faux|erroné|incorrect|erróneo|equivocado|sbagliato|errato|errado|incorreto|fout|onjuist|verkeerd"
+    r"|błędne|błędny|błędem|niepoprawne|неверно|неправильно|ошибочно|ошибка|yanlıştır|hatalıdır|fel|forkert|feil|galt"
+    r"|väärin|väärä|špatně|greșit|sai|λάθος|salah|helytelen|невірно|too (?:high|low|big|small|large|much|many|few)"
+    r"|zu (?:hoch|niedrig|groß|klein)|trop|demasiado|troppo|te (?:hoog|laag))(?![^\W\d_])"
+    r"|不正解|間違|誤り|違い|違う|錯|错|有误|틀렸|틀린|오답|गलत|ग़लत|خطأ|خاطئ",
+    re.IGNORECASE,
+)
+"""Words behind a number that call it wrong."""
+_VERB_BEHIND: Final = re.compile(
+    rf"[\s*_`\"')\]]*+(?:{words_pattern(LINKS)}|(?<![^\W\d_])(?:seems?|looks?|feels?|sounds?|appears?|can't|cannot|isn't"
+    r"|doesn't|stimmt|passt|scheint|klopt|lijkt|semble|parece|sembra|está|wydaje|кажется|stämmer|stemmer)"
+    r"(?![^\W\d_]))",
+    re.IGNORECASE,
+)
+"""A verb behind a number, so that what follows says something about it and is no unit."""
+_NEXT_CLAUSE: Final = re.compile(
+    r"[,;:(\u2014\u2013\n\uff0c\u3001\uff1b\uff1a]|[.!?](?=\s|\Z)|[\u3002\uff01\uff1f\u0964]|\s-\s"
+)
+_MOST_DENIAL: Final = 60
+_MOST_DENYING_WORDS: Final = 5
+_TELLS: Final = re.compile(
+    r"[\s*_`]*+(?:(?:he|she|it|they|the|each|every|all|both|this|these|a|an|one|two|three|four|five|six|seven|eight|nine"
+    r"|ten|er|sie|der|die|das|jede[rs]?|elle|ils|elles|le|la|les|chaque|ella|él|ellos|ellas|el|los|las|cada|lui|lei"
+    r"|il|gli|ela|ele|zij|hij|het)\s[^:\n]*[^\W\d_]{2}[\s*_`$]+"
+    r"|(?:there|hay|il y en a|il y a|ci sono|há|er zijn|es gibt|jest|są|in total|altogether|insgesamt|au total|en total"
+    r"|in totale|no total|in totaal|łącznie|razem|всего|итого|toplam|(?:i|we) (?:count(?:ed)?|got|found|estimated?"
+    r"|calculated?|computed?|obtain(?:ed)?|guess))(?:\s[^:\n]*)?[\s*_`$]+)\Z",
+    re.IGNORECASE,
+)
+"""A sentence about persons or things, up to its number: *She walked*."""
+_SPOKEN_OF: Final = re.compile(r"[\s*_`]*+(?:(?:hay|há|yüzde)\s|百分之)[\s*_`$]*", re.IGNORECASE)
+_LINK_BEHIND: Final = re.compile(rf"(?:{words_pattern(LINKS)})", re.IGNORECASE)
+_AT_AN_END: Final = re.compile(
+    r"(?:start|starts|started|begins?|began|ends?|ended|opens?|opened)\s(?:with|in|on|at|by)\s[*_`$]*\Z", re.IGNORECASE
+)
+"""*He started with*, whose number is given."""
+_IN_BRACKETS: Final = re.compile(r"\s?\(([^()\n]{1,60})\)")
+_WITHOUT_PART: Final = re.compile(r"\s*+(?:minus|plus|moins|menos|meno|минус|плюс)\s", re.IGNORECASE)
+"""What adds something unknown to a number, or takes it away: *42 minus tax*."""
+_EXAMPLE_LABEL: Final = re.compile(
+    r"(?<![^\W\d_])(?:example|sample|expected|placeholder|template|dummy|hypothetical|beispiel[a-z]*|exemple|ejemplo"
+    r"|esempio|exemplo|voorbeeld[a-z]*|przykład[a-z]*|пример[а-я]*|示例|例)"
+    r"(?:\s(?:answer|output|response|format|result|value|reply|solution|antwort|ausgabe|ergebnis|format|antwoord))?"
+    r"[\s*_`]*[:：=]\s*[*_`$]*\Z",
+    re.IGNORECASE,
+)
+"""A label that says that what follows is an example."""
 _RETRACTS: Final = re.compile(
     r"(?<![^\W\d_])(?:retract|withdraw|rescind|recant|revoke|disown|discard|abandon|take back|taking back|retracting"
     r"|withdrawing|verwerfe|widerrufe|revidiere|zurück|retire|rétracte|reviens sur|abandonne|retiro|retracto|descarto"
@@ -191,6 +247,57 @@ def is_limited(text: str, end: int) -> bool:
     return any(contains(kind, rest) for kind in ("condition", "exception", "hedge"))
 
 
+def is_denied_behind(text: str, end: int) -> bool:
+    """Check whether the words behind a number deny it or call it wrong: *408 ist falsch*, *408 is not it*.
+
+    Args:
+        text: The folded text.
+        end: Where the number ends.
+
+    Example:
+        >>> is_denied_behind("408 ist falsch.", 3), is_denied_behind("408 apples, not 398.", 3)
+        (True, False)
+    """
+    rest = _NEXT_CLAUSE.split(text[end : end + _MOST_DENIAL], maxsplit=1)[0]
+    if _WITHOUT_PART.match(rest):
+        return True
+    words = " ".join(rest.split()[:_MOST_DENYING_WORDS])
+    return bool(words) and (contains("negation", words) or _WRONG_BEHIND.search(words) is not None)
+
+
+def is_other_in_words(text: str, end: int, value: Fraction) -> bool:
+    """Check whether brackets behind a number name another one in words, as in *42 (forty-three)*.
+
+    Args:
+        text: The folded text.
+        end: Where the number ends.
+        value: The number.
+    """
+    inside = _IN_BRACKETS.match(text, end)
+    words = None if inside is None else worded_number(inside[1])
+    return words is not None and words != abs(value)
+
+
+def is_spoken_about(text: str, end: int) -> bool:
+    """Check whether a verb stands behind a number, so that the rest is no unit: *408 scheint zu passen*.
+
+    Args:
+        text: The folded text.
+        end: Where the number ends.
+    """
+    return _VERB_BEHIND.match(text, end) is not None
+
+
+def is_labelled_as_example(text: str, start: int) -> bool:
+    """Check whether a label before a number calls it an example, as in *Expected output: 42*.
+
+    Args:
+        text: The folded text.
+        start: Start of the number.
+    """
+    return _EXAMPLE_LABEL.search(text, max(0, start - _MOST_DENIAL), start) is not None
+
+
 def is_limited_next(text: str, end: int) -> bool:
     """Check whether what stands behind an answer begins with a condition, as in *25. Unless it rains*."""
     return _LIMIT_NEXT.match(text, end) is not None
@@ -235,6 +342,27 @@ def is_cut_off(text: str, start: int) -> bool:
         return False
     behind = text[start:]
     return _CUT_OFF.search(behind) is not None or (text.count("*") % 2 == 1 and _STAR.search(behind) is not None)
+
+
+def tells_of_things(text: str, begin: int, span: tuple[int, int], end: int) -> bool:
+    """Check whether a sentence tells how many or how much of something there is: *She walked 3000 steps*.
+
+    A sentence in an unknown language, a label or what the author does may hold any number.
+
+    Args:
+        text: The folded text.
+        begin: Start of the sentence.
+        span: Start and end of its only number.
+        end: End of the sentence.
+
+    Example:
+        >>> tells_of_things("She walked 3000 steps", 0, (11, 15), 21), tells_of_things("Det var 3000", 0, (8, 12), 12)
+        (True, False)
+    """
+    lead = text[begin : span[0]]
+    is_told = _TELLS.match(lead) is not None and len(lead.split()) > 1
+    is_told = is_told or _SPOKEN_OF.fullmatch(lead) is not None
+    return is_told and _AT_AN_END.search(lead) is None and _LINK_BEHIND.search(text, span[1], end) is None
 
 
 def repeated_number(text: str) -> str | None:

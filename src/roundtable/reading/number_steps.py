@@ -54,7 +54,8 @@ _OF_WHOLE: Final = re.compile(
 """*a week has*, before a number."""
 _SPEECH: Final = re.compile(
     r"[\s*_]*+(?:[^\W\d_]+\s)?(?:reasons?|steps?|arguments?|considerations?|aspects?|points to|things to|remarks?"
-    r"|comments?|objections?|questions?|scenarios?|gründe|schritte|argumente|punkte zu|fragen|aspekte"
+    r"|comments?|objections?|questions?|scenarios?|facts?|details?|clues?|hints?"
+    r"|gründe|schritte|argumente|punkte zu|fragen|aspekte"
     r"|raisons?|étapes|arguments"
     r"|remarques|questions|razones|pasos|argumentos|preguntas|aspectos|ragioni|motivi|passaggi|argomenti|domande"
     r"|razões|passos|perguntas|redenen|stappen|argumenten|vragen|powody|powodów|kroki|kroków|argumentów"
@@ -64,7 +65,8 @@ _SPEECH: Final = re.compile(
 )
 """Parts of what somebody says, behind the number that counts them."""
 _SPOKEN: Final = re.compile(
-    r"[\s*_]*+(?:there are|there're|i(?: have|'ve| see| give)|we have|here are|es gibt|ich (?:habe|sehe)|hier sind"
+    r"[\s*_]*+(?:there are|there're|i(?: have|'ve| see| give| need)|we (?:have|need)|here are"
+    r"|es gibt|ich (?:habe|sehe)|hier sind"
     r"|il y a|j'ai|voici|hay|tengo|ci sono|ho|há|tenho|er zijn|ik heb|są|mam|есть|у меня|有|我有)[\s*_]*+\Z",
     re.IGNORECASE,
 )
@@ -77,6 +79,25 @@ _OPERAND: Final = re.compile(
     re.IGNORECASE,
 )
 """What tells to calculate with the number behind it."""
+_TOLD: Final = re.compile(
+    r"[\s*_#]*+(?:(?:now|then|next|first|just|simply|please|let's|let us|to [^,\n]{1,40},)\s)*(?:use|apply|plug in"
+    r"|substitute|insert|consider|recall|try|start with|begin with|set|put|add|subtract|multiply|divide)\s",
+    re.IGNORECASE,
+)
+"""A sentence that tells what to do next."""
+_PARTS_OF_A_NUMBER: Final = re.compile(
+    r"[\s*_]*+(?:digits?|decimals?|decimal places?|characters?|letters?|words?|parts?|significant (?:digits|figures)"
+    r"|stellen|ziffern|chiffres|décimales|cifras|dígitos|decimales|cifre|decimali|casas|cijfers|cyfr[ya]?|цифр[ыа]?|位数?|桁)"
+    r"(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_HAS_PARTS: Final = re.compile(
+    r"(?<![^\W\d_])(?:answer|result|solution|total|sum|number|antwort|ergebnis|zahl|réponse|résultat|nombre|respuesta"
+    r"|resultado|número|risposta|risultato|numero|resposta|antwoord|resultaat|getal|wynik|ответ|результат|число)\s"
+    r"(?:has|have|consists of|hat|a|tiene|ha|tem|heeft|ma)[\s*_]+\Z",
+    re.IGNORECASE,
+)
+"""*The answer has*, before the number of its digits."""
 _FIRST_STEP: Final = re.compile(
     r"[\s*_#]*+(?:first(?:ly)?|to (?:begin|start)(?: with)?|step 1|let's (?:first|start|begin)|we first|zuerst|zunächst"
     r"|als erstes|schritt 1|(?:tout )?d'abord|premièrement|étape 1|primero|en primer lugar|paso 1|prima(?: di tutto)?"
@@ -104,7 +125,9 @@ def is_step(text: str, start: int, at: int) -> bool:
     begin = sentence_start(text, at, start)
     if _LIST_BEGUN.fullmatch(text, start) or (_SPOKEN.fullmatch(text, begin, at) and counts_speech(text, end)):
         return True
-    if _OPERAND.search(text, begin, at):
+    if _OPERAND.search(text, begin, at) or _TOLD.match(text, begin, at):
+        return True
+    if _PARTS_OF_A_NUMBER.match(text, end) and _HAS_PARTS.search(text, begin, at):
         return True
     sentence = text[begin : sentence_end(text, end, len(text))]
     if "=" in sentence or contains("conclusion", sentence):

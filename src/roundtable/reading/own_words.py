@@ -15,6 +15,7 @@ from roundtable.reading.phrases import ANSWER_NOUNS, LINKS, NOUN_WORDS, STATES_N
 from roundtable.reading.remarks import remark_start, shows_doubt
 from roundtable.reading.sites import Site, boxes, closing_sentence, contains, cue_sites, lines, sentence_end
 from roundtable.reading.statements import stated_name
+from roundtable.reading.tails import without_tail
 from roundtable.reading.values import (
     AROUND,
     ENDS_OPEN,
@@ -29,7 +30,6 @@ from roundtable.reading.values import (
     Value,
     agreed,
     first,
-    without_tail,
 )
 from roundtable.reading.wrapping import FORMULA_SIGNS, cleaned
 
@@ -204,6 +204,8 @@ def _brief(original: str, start: int, *, is_formula: bool) -> Reading:
 def _words_at(text: str, site: Site, original: str, *, is_formula: bool) -> Value | None:
     begin, end = site.start, site.end
     if site.rule == "boxed" and OPERATOR.match(text, end + 1):
+        return None
+    if site.rule != "boxed" and text[end : end + 1] in {"?", "？"}:
         return None
     if site.rule != "boxed":
         end = _end_of_answer(text, begin, end, is_formula=is_formula)

@@ -192,6 +192,7 @@ CHOICE_VERBS: Final = _words(
     il_mio_voto_va_a meu_voto_vai_para mijn_stem_gaat_naar oddaję_głos_na
     ich_habe_mich_für j'ai_choisi j'ai_opté_pour he_elegido he_escogido ho_scelto escolhi eu_escolhi
     ik_heb_gekozen_voor wybrałem wybrałam я_выбрал я_выбрала
+    i'll_stick_with i_will_stick_with i'll_stay_with i_will_stay_with i'll_keep
     that_leaves leaves_us_with leaving_only it_stays it_remains i_stay_with i'm_staying_with bleibt_nur es_bleibt
     il_reste queda rimane zostaje остаётся 剩下"""
 )
@@ -244,6 +245,8 @@ VERB_ENDINGS: Final = _words(
     is_the_most_balanced is_the_most_promising is_the_most_convincing is_the_most_effective is_the_most_efficient
     is_the_most_reliable is_the_most_likely is_the_most_robust stays_my is_still_my remains_my
     gets_my_vote wins_for_me would_be_my
+    die_beste_wahl_ist die_beste_option_ist die_beste_lösung_ist die_beste_stadt_ist die_richtige_wahl_ist
+    am_besten_ist die_richtige_antwort_ist die_bessere_wahl_ist
     ist_richtig ist_korrekt scheint_mir_die_beste scheint_mir_am_besten wäre_meine ist_das_richtige ist_der_richtige
     ist_die_beste ist_der_beste ist_das_beste ist_die_richtige ist_meine_wahl ist_meine_antwort ist_meine_empfehlung
     ist_meine_erste ist_mein_favorit ist_die_bessere_wahl ist_die_bessere_lösung wäre_die_beste wäre_die_bessere_wahl
@@ -309,7 +312,8 @@ REPORTS: Final = _words(
     diz segundo meinen glauben sagen behaupten schreiben pensent disent croient affirment piensan dicen creen
     scrive escribe écrit schreibt afirman pensano dicono credono dizem pensam acreditam denken zeggen menen mówią
     myślą uważają говорят считают думают
-    zegt mówi uważa говорит считает утверждает diyor 说 认为 表示 によると 言って 말했 주장 يقول يرى कहता कहते"""
+    zegt mówi uważa говорит считает утверждает diyor
+    说 认为 表示 によると 言って 言った 言いました 말했 주장 يقول يرى कहता कहते"""
 )
 """Words that show that the answer is somebody else's, or an earlier one."""
 
@@ -336,7 +340,8 @@ NEGATIONS: Final = _words(
     """not n't never cannot no_longer neither nor isn't rule_out reject
     none aucun aucune ninguno ninguna nessuno nessuna nenhum nenhuma keiner keines
     nicht kein keine keinesfalls weder noch ne pas jamais ni no nunca tampoco non mai né não nunca nem niet geen nie
-    ani не нет değil 不 不是 没 ない ません ではなく 아니 아닙 않 ليس ليست لا नहीं 别 勿 很难 难以"""
+    ani не нет değil inte ikke ei_ole eivät není nu_este nu_e bukan tidak không δεν нема ไม่ לא
+    不 不是 没 並不 并非 ない ません ではなく 아니 아닙 않 ليس ليست لا नहीं 别 勿 很难 难以"""
 )
 """Words that negate."""
 
@@ -471,7 +476,10 @@ ADVERBIALS: Final = _words(
 """Words with which an addition at the beginning of a statement begins, as in *in my view the answer is*."""
 
 DOUBTS: Final = _words(
-    """doubt deny denies disagree disagrees hard_to_say difficult_to_say hard_to_believe far_from_clear
+    """i_heard i've_heard i_have_heard i_read_that i_was_told i'm_told i_have_been_told it_is_said
+    rumour_has_it rumor_has_it supposedly
+    allegedly reportedly man_sagt es_heißt angeblich on_dit se_dice si_dice diz-se men_zegt podobno говорят
+    doubt deny denies disagree disagrees hard_to_say difficult_to_say hard_to_believe far_from_clear
     unlikely doubtful improbable unwahrscheinlich improbable peu_probable poco_probable improbabile improvável
     onwaarschijnlijk маловероятно
     fear wish hope refuse refuses false untrue suppose supposing assume pretend
@@ -706,7 +714,8 @@ IDIOMS: Final = _words(
 """Phrases that begin like a condition and are none."""
 
 SHORT_LEADS: Final = _words(
-    """on_second_thought on_second_thoughts on_reflection given_the_options given_these_options of_these_options
+    """to_sum_up in_sum summing_up here_you_go sure,_here_you_go selected my_selection chosen my_pick
+    on_second_thought on_second_thoughts on_reflection given_the_options given_these_options of_these_options
     of_the_options output response assistant reply
     without_doubt without_a_doubt ohne_zweifel zweifellos ganz_klar sans_hésiter sans_aucun_doute sans_doute_aucun
     sin_duda sin_dudarlo senza_dubbio sem_dúvida zonder_twijfel bez_wątpienia без_сомнения 毫无疑问 間違いなく
@@ -736,6 +745,7 @@ STATES_NOTHING: Final = _words(
     """good_question great_question sure,_here_you_go here_you_go thanks_for_sharing understood i_concur difficult risky
     unknown not_clear hard i_need_more_information i_need_more_time agreed i_agree agree exactly well_said thanks
     thank_you let_me_think ok okay sure right good_point fair_enough
+    easy trivial up_to_you yours yours_to_find not_easy not_simple
     obvious unclear complicated clear simple below above here following the_following as_follows it_depends tbd n/a na
     - -- ... null none_given see_below see_above einverstanden ich_stimme_zu genau danke d'accord
     je_suis_d'accord merci

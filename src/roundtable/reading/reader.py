@@ -16,7 +16,7 @@ from roundtable.reading.phrases import RETRACTION_HEADS, RETRACTIONS, STATES_NOT
 from roundtable.reading.references import find_pointer
 from roundtable.reading.sites import states_too_often
 from roundtable.reading.thoughts import answer_start
-from roundtable.reading.values import read_number
+from roundtable.reading.values import leads_to_another, read_number
 from roundtable.reading.yes_no import NO_WORDS, YES_WORDS, checked_yes_no, read_yes_no
 
 if TYPE_CHECKING:
@@ -38,6 +38,22 @@ _COMMA: Final = re.compile(r"[\s*_]*+(?:[:,\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
 
 _STRUCK_OUT: Final = re.compile(r"~~(?=[^\s~])[^~\n]{1,400}~~|<(del|strike)>[^<\n]{1,400}</\1>", re.IGNORECASE)
 """Words that the author crossed out."""
+_EXPLANATION: Final = re.compile(
+    r"\n[\s*_#>-]*+(?:(?:my |the |brief |short |step-by-step )?(?:reasoning|reasons?|rationale|explanation"
+    r"|justification|because|why|begründung|erklärung|grund|gründe|raisonnement|explication|justification|raisons?|razonamiento"
+    r"|explicación|justificación|razón|ragionamento|spiegazione|motivazione|raciocínio|explicação|justificativa"
+    r"|uitleg|redenering|toelichting|motivering|uzasadnienie|wyjaśnienie|обоснование|объяснение|пояснение|gerekçe"
+    r"|açıklama|理由|解释|解釋|説明|解説|이유|설명|근거|السبب|التفسير|कारण|व्याख्या)[*_\s]*+[:：]|because\s)",
+    re.IGNORECASE,
+)
+"""The beginning of a paragraph that explains the answer before it."""
+_UNSURE: Final = re.compile(
+    r"(?<![^\W\d_])(?:not (?:so |entirely |completely |really |very |too |quite )?(?:sure|certain|confident)|unsure"
+    r"|uncertain|might be wrong|may be wrong|just a guess|nicht sicher|unsicher|pas (?:sûre?|certaine?)"
+    r"|no estoy segur[oa]"
+    r"|non sono sicur[oa]|não tenho certeza|niet zeker|nie jestem pew|не уверен)",
+    re.IGNORECASE,
+)
 _REPLY: Final = re.compile(
     rf"[\s*_`\"']*+(?:{words_pattern(sorted((*YES_WORDS, *NO_WORDS)))})[*_]*+\s?[,\u2014，、-]\s?", re.IGNORECASE
 )
@@ -83,6 +99,8 @@ def read_answer(text: str, asked: Asked) -> Reading:
     text = _STRUCK_OUT.sub(lambda struck: " " * len(struck[0]), text)
     folded = fold(text)
     reading = _unless_retracted(_stated(folded, start, text, asked), folded, start, asked)
+    if (label := _EXPLANATION.search(folded, start)) is not None:
+        reading = _with_explanation(reading, folded, start, text, asked=asked, label=label)
     answer = text[start:]
     if (reply := _said_in_reply(reading, answer, start, asked)) is not None:
         return reply
@@ -108,6 +126,27 @@ def read_answer(text: str, asked: Asked) -> Reading:
             return Reading(certainty="unread", rule="none", candidates=(option,))
         return Reading(certainty="certain", rule="abstention", value=ABSTAIN)
     return reading
+
+
+def _with_explanation(
+    reading: Reading, folded: str, start: int, text: str, *, asked: Asked, label: re.Match[str]
+) -> Reading:
+    """Return the answer before a paragraph that only explains it, as in *Lisbon*, then *Reasoning: ...*.
+
+    An explanation that leads to another answer takes the certainty away.
+    """
+    if reading.span is not None and reading.span[0] < label.start():
+        return reading
+    answer = _unless_retracted(
+        _stated(folded[: label.start()], start, text[: label.start()], asked), folded, start, asked
+    )
+    if answer.certainty != "certain" or answer.value is None:
+        return reading
+    if reading.value is not None and asked.kind not in {"open", "formula"}:
+        candidates = tuple(dict.fromkeys((answer.value, reading.value)))
+        return answer if len(candidates) == 1 else Reading(certainty="unread", rule="several", candidates=candidates)
+    is_other = asked.kind == "number" and leads_to_another(folded, label.end(), answer.value)
+    return reading if is_other or reading.rule == "several" or _UNSURE.search(folded, label.end()) else answer
 
 
 def _said_in_reply(reading: Reading, answer: str, start: int, asked: Asked) -> Reading | None:

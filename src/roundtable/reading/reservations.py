@@ -47,6 +47,10 @@ _DOUBTS: Final = (
     r"|(?:być )?może|prawdopodobnie|chyba|nie jestem (?:do końca |całkiem )?pew(?:ien|na)|nie (?:mam pewności|wiem)"
     r"|zgaduję|mogę się mylić|mam wątpliwości"
     r"|belki|galiba|emin değilim|tahmin(?:im|en)?|bilmiyorum"
+    r"|(?:or )?(?:so )?(?:they|people|some|many|others) say|(?:or )?(?:so )?i(?:'ve| have)? (?:heard|read|hear)"
+    r"|(?:or )?(?:so )?i(?:'m| am|'ve been| was) told|supposedly|allegedly|reportedly|apparently|sagt man|heißt es"
+    r"|angeblich|paraît-il|dit-on|apparemment|(?:según )?dicen|supuestamente|al parecer|dicono|a quanto pare|dizem"
+    r"|supostamente|naar verluidt|zegt men|podobno|ponoć|rzekomo|говорят|якобы|вроде бы|güya|sözde"
 )
 _DENIALS: Final = (
     r"(?:i'm |i am )?not (?:(?:too|so|very|really|entirely|completely|fully|quite|yet) )*convinced"
@@ -64,7 +68,8 @@ _STOP: Final = (
     r"|here|at all|honestly|really|to be honest|anymore)(?![a-z]))"
 )
 _BUT: Final = (
-    r"(?:(?:but|though|although|and|yet|even though|aber|obwohl|und|mais|bien que|et|pero|aunque|y|ma|anche se|e|mas"
+    r"(?:(?:but|though|although|and|yet|however,?|still,?|that said,?|even though|jedoch|cependant,?|sin embargo,?"
+    r"|tuttavia,?|no entanto,?|echter|aber|obwohl|und|mais|bien que|et|pero|aunque|y|ma|anche se|e|mas"
     r"|embora"
     r"|maar|hoewel|en|ale|choć|i|ama)\s)?"
 )
@@ -84,6 +89,27 @@ _DOUBT_ALONE: Final = re.compile(
     re.IGNORECASE,
 )
 """A sentence that is a doubt."""
+_CHOOSING: Final = r"(?:vote for|choose|pick|take|select|recommend|support|want|go with|opt for)"
+_NONE: Final = (
+    rf"(?:i|we)(?:'d|'ll|\swould|\swill)?\s(?:still\s|rather\s)?{_CHOOSING}\s(?:none|neither|no one|nothing|no option)"
+    r"|(?:none|neither) of (?:these|them|those|the (?:above|options))"
+    r"|(?:i|we)\s(?:won't|will not|wouldn't|would not|can't|cannot|don't|do not|refuse to|decline to)\s(?:want to\s)?"
+    r"(?:choose|pick|decide|vote|select|commit)(?:\s(?:any|one|either|between|at all)(?![a-z]))?"
+    r"(?=[\s*_]*(?:[.!,;]|\Z)|\s(?:any|one|either|between|at all))"
+    r"|ich\s(?:wähle|nehme|will|empfehle|stimme für)\s(?:trotzdem\s|dennoch\s|aber\s|lieber\s)?(?:keine[nrs]?|nichts)"
+    r"|keine[rs]? (?:davon|der optionen)|je ne (?:choisis|prends|vote pour) (?:aucun|rien)|aucune? (?:d'entre|des"
+    r"|de ces)|no (?:elijo|escojo|voto por) (?:ningun|nada)|ningun[oa] de|non (?:scelgo|voto per) (?:ness|niente)"
+    r"|nessun[oa] d"
+    r"|não (?:escolho|voto em) (?:nenhum|nada)|nenhum[a]? d|ik kies (?:toch )?geen|geen van|nie wybieram żadn"
+    r"|żadn[aey] z|я (?:всё же )?не выбираю|ни один|ни одна"
+)
+_NONE_OF_THEM: Final = re.compile(rf"{_CLAUSE}(?:{_NONE})", re.IGNORECASE)
+_NONE_ALONE: Final = re.compile(
+    rf"{_SIGNS}*+{_BUT}(?:{_NONE}|not\s*(?:[.!]|\Z)|都不选|我不选|どれも選ば|どちらも選ば)", re.IGNORECASE
+)
+"""A sentence that chooses none, behind an answer."""
+_AS_ANOTHER: Final = re.compile(r"[,;]\s(?:and\s|but\s|while\s)?as an?\s[^,;.]{1,40}\Z", re.IGNORECASE)
+"""What joins an option for somebody else, as in *As a tourist I'd choose Porto, as a resident Lisbon*."""
 _OR_ELSE: Final = re.compile(
     r"[\s*_`\"')\].,;:!…\u2013\u2014-]*+(?:or\s(?:is|was|maybe|perhaps|rather|should|could|would|might|possibly|even"
     r"|wait"
@@ -114,7 +140,8 @@ _AS_GOOD: Final = re.compile(
     re.IGNORECASE,
 )
 _COULD_ALSO: Final = re.compile(
-    r"(?<![^\W\d_])(?:(?:i|we|one|you)\s(?:could|might|can|would)\s(?:also|as well|just as (?:well|easily)"
+    r"(?<![^\W\d_])(?:(?:it|this|that|the answer)\s(?:could|might|may)\s(?:also|as well|just as well|equally well"
+    r"|equally|easily|well)\sbe|(?:i|we|one|you)\s(?:could|might|can|would)\s(?:also|as well|just as (?:well|easily)"
     r"|equally(?: well)?"
     r"|as easily|easily)\s(?:say|choose|pick|take|go|argue|answer|vote|select|opt|recommend|defend)|(?:ich|man"
     r"|wir)\s(?:könnte|könnten|würde)\s(?:auch|ebenso|genauso)|(?:je|on)\s(?:pourrais|pourrait) aussi"
@@ -165,6 +192,8 @@ def has_reservation(text: str, span: tuple[int, int], start: int, table: OptionT
         return True
     if _DOUBTED_AT_ONCE.match(behind) or _DOUBTED.search(behind):
         return True
+    if _NONE_OF_THEM.search(behind) or any(_NONE_ALONE.match(text, *one) for one in _later_sentences(text, end)):
+        return True
     if _DENIED.search(behind) and not _NO.fullmatch(text, *span):
         return True
     if any(_DOUBT_ALONE.fullmatch(text, *sentence) for sentence in _later_sentences(text, end)):
@@ -196,6 +225,8 @@ def _names_another(text: str, span: tuple[int, int], end: int, table: OptionTabl
         if any(_SO_IS.search(text[begin : named.start]) for named in others):
             return True
         if any(_PARALLEL.search(text[begin : named.start]) and _FOR.match(text, named.end) for named in others):
+            return True
+        if any(_AS_ANOTHER.search(text[begin : named.start].rstrip(" *_")) for named in others):
             return True
         if (also := _COULD_ALSO.search(text, begin, stop)) and others[-1].start >= also.end():
             return True

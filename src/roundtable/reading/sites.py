@@ -97,10 +97,10 @@ _LINK: Final = re.compile(
     r"|\s(?:to|for|of|du|de|des|del|della|do|da|van|von|der|des)"
     rf"\s[^.\n:?!]{{1,80}}?)?[\s*_`\"']*+"
     rf"(?:(?:,?\s?(?:therefore|then|thus|here|also|daher|donc)\s?,?\s?)?(?:{words_pattern(LINKS)})|[:=]"
-    rf"|-{{1,2}}(?=\s)|—|→|=>|(?<=[\u0900-\u097f]\s)(?=[^।.,;:\n]{{1,60}}\sहै))"
+    rf"|-{{1,2}}(?=\s)|—|→|[=-]>|(?<=[\u0900-\u097f]\s)(?=[^।.,;:\n]{{1,60}}\sहै))"
     rf"(?:\s(?:{words_pattern(LINK_ADVERBS)})(?![a-z]))?"
-    r"(?:[\s*_`]*+(?:[:=]|—))?(?:\s+(?:that|clearly|definitely|simply|therefore|thus|still|indeed|again"
-    r"|most\slikely)(?![a-z]),?)?",
+    r"(?:[\s*_`]*+(?:[:=]|—))?(?:\s+(?:that|clearly|definitely|obviously|certainly|undoubtedly|surely|naturally|simply"
+    r"|therefore|thus|still|indeed|again|most\slikely)(?![a-z]),?)?",
     re.IGNORECASE,
 )
 _BEST: Final = re.compile(
@@ -248,7 +248,8 @@ _ASSUMED: Final = re.compile(
 )
 """Beginning of a sentence that its author only supposes, or gives as an example."""
 _EXAMPLE_ABOVE: Final = re.compile(
-    r"(?:example|e\.g\.|format|template|zum beispiel|beispiel|par exemple|exemple|por ejemplo|ejemplo|ad esempio"
+    r"(?:example|e\.g\.|(?<!requested )(?<!required )(?<!given )(?<!your )(?<!right )format|template"
+    r"|zum beispiel|beispiel|par exemple|exemple|por ejemplo|ejemplo|ad esempio"
     r"|esempio|por exemplo|exemplo|bijvoorbeeld|na przykład|например|例如|例|예)[\s*_]*[:：]?[\s*_`>#]*\Z",
     re.IGNORECASE,
 )

@@ -9,6 +9,11 @@ __all__ = ["answer_start", "without_thoughts"]
 
 _TAGS: Final = r"think|thinking|thought|seed:think"
 _OPENING: Final = re.compile(rf"\s*+(<(?:{_TAGS})>|\[THINK\]|<\|channel>thought\b)", re.IGNORECASE)
+_LATER: Final = re.compile(
+    rf"(?:^[ \t]*+|(?<=[.!?,])[ \t]++|\A\s*+\w++[ \t]++)(?:<(?:{_TAGS})>|\[THINK\])", re.IGNORECASE | re.MULTILINE
+)
+"""Thoughts that begin behind a greeting."""
+_MOST_GREETING: Final = 120
 # Some chat templates open the thoughts themselves, so that the model writes only the closing tag, on a line of its own.
 _CLOSING_ALONE: Final = re.compile(rf"\A\s*+</({_TAGS})>|^[ \t]*+</({_TAGS})>[ \t\r]*+$", re.IGNORECASE | re.MULTILINE)
 # The channels of gpt-oss, as servers show them that don't know its format.
@@ -28,6 +33,8 @@ def answer_start(text: str) -> int | None:
         finals = [*_FINAL.finditer(text)]
         return finals[-1].end() if finals else None
     start = 0
+    if (later := _behind_greeting(text)) is not None and (behind := _end_of_thoughts(text, later)) != later.start():
+        return behind
     while opening := _OPENING.match(text, start):
         mark = opening[1]
         end = "<channel|>" if mark[1] == "|" else f"{mark[0]}/{mark[1:]}"
@@ -43,6 +50,25 @@ def answer_start(text: str) -> int | None:
     ):
         return start
     return alone.end()
+
+
+def _behind_greeting(text: str) -> re.Match[str] | None:
+    """Return where thoughts begin behind a greeting, unless its words mention the tag."""
+    later = None if _OPENING.match(text) else _LATER.search(text, 0, _MOST_GREETING)
+    greeting = "" if later is None else text[: later.start()].rstrip()
+    return None if '"' in greeting or greeting.endswith(":") else later
+
+
+def _end_of_thoughts(text: str, opening: re.Match[str]) -> int | None:
+    """Return where the answer begins behind thoughts that follow a greeting; `None` if the thoughts have no end.
+
+    If nothing stands behind them, the answer may stand before them: then it is where they begin.
+    """
+    mark = opening[0].strip()
+    closing = re.compile(re.escape(f"{mark[0]}/{mark[1:]}"), re.IGNORECASE).search(text, opening.end())
+    if closing is None:
+        return None
+    return closing.end() if text[closing.end() :].strip() else opening.start()
 
 
 def without_thoughts(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from roundtable.core.types.answers import Reading
 from roundtable.reading.bounds import is_bound
@@ -14,12 +14,17 @@ from roundtable.reading.judgements import CONTRAST
 from roundtable.reading.number_doubts import (
     is_counted_behind,
     is_cut_off,
+    is_denied_behind,
+    is_labelled_as_example,
     is_limited,
     is_limited_next,
+    is_other_in_words,
     is_rejected,
     is_rejected_above,
+    is_spoken_about,
     is_supposed,
     repeated_number,
+    tells_of_things,
     with_minus_signs,
 )
 from roundtable.reading.number_steps import is_step
@@ -29,7 +34,6 @@ from roundtable.reading.phrases import (
     APPROXIMATIONS,
     ARTICLES,
     CHECKS,
-    CONTRASTS,
     JOINERS,
     LINK_ADVERBS,
     LINKS,
@@ -51,6 +55,7 @@ from roundtable.reading.sites import (
     sentence_end,
     sentence_start,
 )
+from roundtable.reading.tails import without_tail
 from roundtable.reading.wrapping import cleaned
 
 if TYPE_CHECKING:
@@ -74,8 +79,8 @@ __all__ = [
     "agreed",
     "first",
     "is_stated",
+    "leads_to_another",
     "read_number",
-    "without_tail",
 ]
 
 _MOST_LEAD: Final = 30
@@ -137,7 +142,9 @@ _TIME: Final = re.compile(
 )
 """What makes a number a time, a date or a decade."""
 _CANNOT_TELL: Final = re.compile(
-    r"(?<![^\W\d_])(?:cannot|can't|could not|couldn't|unable to|not possible|impossible|not enough|missing)(?![^\W\d_])"
+    r"(?<![^\W\d_])(?:cannot|can't|could not|couldn't|unable to|not possible|impossible|not enough|missing"
+    r"|not (?:given|known|stated|specified|provided|clear)|unknown|undetermined|unclear)(?![^\W\d_])"
+    r"|n't (?:given|known|stated|specified|provided|know|clear|tell|say)(?![^\W\d_])"
     r"|无法|無法|不能|できません|できない|알 수 없|nicht berechnen|impossible de|no se puede|non è possibile"
     r"|не могу|нельзя",
     re.IGNORECASE,
@@ -152,7 +159,7 @@ _NOT_A_RESULT: Final = re.compile(
     r"|confidence:|i'm [0-9]+)"
     r"|(?i:i have [0-9]+ questions|there are [0-9]+ (?:cases|ways|questions|factors|interpretations|options"
     r"|problems|steps))"
-    r"|Error [0-9]|HTTP [0-9]|forgot|is wrong)"
+    r"|(?i:error(?: code)?:|error [0-9]|failed|exception|rate limit|status(?: code)?:)|HTTP|ret =|forgot|is wrong)"
 )
 """What shows that the number of a sentence is somebody else's, an earlier one, a bound, or no result at all."""
 _UNSOLVED: Final = re.compile(
@@ -265,22 +272,6 @@ _MAY_PRECEDE: Final = frozenset(
 """Single words that may stand before a number without changing it."""
 
 
-_TAIL: Final = re.compile(
-    r"[\s*_]*+(?:(?:let me know|i hope|hope (?:this|that|it)|feel free|please (?:let|feel)|if you(?:'d| would)? (?:like"
-    r"|want|need|have)|happy to|lass(?:en sie)? (?:mich|es)|ich hoffe|n'hésitez|j'espère|espero que|spero che"
-    r"|laat (?:het )?me|ik hoop|daj znać|mam nadzieję|надеюсь|если (?:нужно|хотите|у вас)|希望|如果您|如果你|ご不明"
-    r"|お役に|도움이|필요하시면|آمل|إذا كنت)"
-    r"|(?:this|that|it) (?:all )?(?:follows|comes from|results from|is because)|das (?:folgt|ergibt sich)"
-    r"|(?:cela|ceci) (?:découle|résulte)|esto (?:se deduce|se sigue|resulta)|questo (?:segue|deriva)"
-    r"|isso (?:segue|decorre)|dit volgt|wynika to|это следует)[^\n0-9:：\\]*+\Z"
-    r"|[\s*_]*+(?:my )?(?:confidence|certainty|konfidenz|sicherheit|zuversicht|confiance|confianza|fiducia|confiança"
-    r"|zekerheid|pewność|уверенность|置信度|信心|確信度|신뢰도)(?: level| score)?[*_\s]*[:：=][^\n]{1,40}\Z",
-    re.IGNORECASE,
-)
-"""A line behind an answer that offers more help, says that it follows, or says how sure its author is."""
-_TAKES_BACK: Final = re.compile(
-    rf"(?:{words_pattern(NEGATIONS)}|n't|{words_pattern(CONTRASTS)}|instead|however|wrong|except)", re.IGNORECASE
-)
 _CHECK_SENTENCE: Final = re.compile(
     rf"[\s*_]*+(?:(?:as )?an? |to |quick |sanity |zur )*(?:{words_pattern(CHECKS)})[\s*_]*+[:：,]", re.IGNORECASE
 )
@@ -297,6 +288,8 @@ class Value(NamedTuple):
     start: int
     end: int
     is_final: bool
+    is_led_to: bool = True
+    """Whether words lead to the value; a number that is only the one number of a sentence may be anything."""
 
 
 def read_number(text: str, start: int) -> Reading:
@@ -310,7 +303,9 @@ def read_number(text: str, start: int) -> Reading:
     reading = _stated_number(text, start)
     if reading.certainty != "certain" or reading.span is None:
         return reading
-    is_on_the_way = reading.rule in {"closing", "whole"} and is_step(text, start, reading.span[0])
+    is_on_the_way = reading.rule in {"closing", "whole", "choose"} and is_step(text, start, reading.span[0])
+    if is_labelled_as_example(text, reading.span[0]):
+        return Reading(certainty="unread", rule="none")
     if is_on_the_way or is_cut_off(text, reading.span[0]) or is_limited_next(text, reading.span[1]):
         return reading.model_copy(update={"certainty": "likely"})
     return reading
@@ -356,7 +351,8 @@ def _is_answer(text: str, found: NumberFound) -> bool:
         return False
     if _ITEM.match(text, start) and not text[text.rfind("\n", 0, start) + 1 : start].strip():
         return False
-    return not _is_denied(text, found.end)
+    is_denied = _is_denied(text, found.end) or is_denied_behind(text, found.span[1])
+    return not is_denied and not is_other_in_words(text, found.end, found.value)
 
 
 def _is_denied(text: str, end: int) -> bool:
@@ -413,15 +409,6 @@ def _is_of_several(text: str, begin: int, equals: Sequence[re.Match[str]]) -> bo
     return _GIVEN.search(text, begin, first.start()) is None
 
 
-def without_tail(text: str, start: int) -> str:
-    """Return a text without the lines at its end that belong to no answer; at least one line stays."""
-    found = lines(text, start)
-    while len(found) > 1 and _TAIL.match(text, *found[-1]) and not _TAKES_BACK.search(text, *found[-1]):
-        found.pop()
-        text = text[: found[-1][1]]
-    return text
-
-
 def _fraction(value: Value) -> Fraction:
     return Fraction(value.key)
 
@@ -457,6 +444,7 @@ def _alone(text: str, start: int) -> Value | None:
     behind = text[found.end : end].strip(AROUND + ")]}\\")
     if (
         len(behind.split()) > 3
+        or _is_spoken_about(text, found)
         or _JUDGED.match(text, found.span[1])
         or _MONTH.match(text, found.span[1], end)
         or INNER_END.search(text, found.end, end)
@@ -468,7 +456,8 @@ def _alone(text: str, start: int) -> Value | None:
 
 def _certain(value: Value) -> Reading:
     written = value.written or _written(value.key)
-    return Reading(certainty="certain", rule=value.rule, value=written, span=(value.start, value.end))
+    certainty: Literal["certain", "likely"] = "certain" if value.is_led_to else "likely"
+    return Reading(certainty=certainty, rule=value.rule, value=written, span=(value.start, value.end))
 
 
 def agreed(stated: Sequence[Value], text: str) -> Reading:
@@ -548,7 +537,7 @@ def _in_part(text: str, begin: int, end: int) -> NumberFound | None:
         return None
     at = equals[-1].end() if equals else begin
     numbers = [_shifted(found, at) for found in islice(find_numbers(text[at:end]), _MOST_NUMBERS)]
-    if not numbers or len(numbers) == _MOST_NUMBERS:
+    if not numbers or len(numbers) == _MOST_NUMBERS or _UNSOLVED.search(text, begin, numbers[0].span[0]):
         return None
     before = text[at : numbers[0].span[0]].strip(AROUND + "{(")
     if before.isalpha() and len(before) > 1 and before < "\u2e80" and before.casefold() not in _MAY_PRECEDE:
@@ -574,7 +563,9 @@ def _opening_number(text: str, start: int) -> Value | None:
     if _NEXT_ITEM.search(text, end) or text[end + 1 : end + _MOST_CORRECTION].lstrip()[:1].isdigit():
         return None
     found = whole_number(text[begin:end])
-    if found is None or not _is_answer(text, _shifted(found, begin)) or len(text[begin:end].split()) > 4:
+    if found is None or _is_spoken_about(text[begin:end], found):
+        return None
+    if not _is_answer(text, _shifted(found, begin)) or len(text[begin:end].split()) > 4:
         return None
     return Value(found.value, _with_percent(found), "opening", begin, end, is_final=False)
 
@@ -592,6 +583,8 @@ def _closing_number(text: str, start: int) -> Value | None:
         found = whole_number(cleaned(text[begin:end]))
         if any(sign.search(text, begin, end) for sign in (_BANG, _TIME)) or _ITEM.match(text, begin, end):
             return None
+        if found is not None and _is_spoken_about(cleaned(text[begin:end]), found):
+            return None
         if found is not None and found.is_single and not found.is_ambiguous and len(found.unit.split()) <= 2:
             return Value(found.value, _with_percent(found), "closing", begin, end, is_final=True)
     stop = kept[-1][1] + 1 if kept else len(text)
@@ -602,6 +595,11 @@ def _closing_number(text: str, start: int) -> Value | None:
             continue
         return _number_in_sentence(text, begin, end, is_all=begin <= first(text, start))
     return None
+
+
+def _is_spoken_about(text: str, found: NumberFound) -> bool:
+    """Check whether the words behind a number say something about it, and are no unit."""
+    return is_spoken_about(text, found.span[1]) or is_denied_behind(text, found.span[1])
 
 
 def _is_check(text: str, start: int, begin: int, end: int) -> bool:
@@ -656,12 +654,23 @@ def _number_in_sentence(text: str, begin: int, end: int, *, is_all: bool) -> Val
         return None
     if _is_beside_another(text, begin, end, full, last):
         return None
+    return _closing_of_numbers(text, begin, end, numbers, is_all=is_all)
+
+
+def _closing_of_numbers(
+    text: str, begin: int, end: int, numbers: Sequence[NumberFound], *, is_all: bool
+) -> Value | None:
+    """Return the last number of a sentence if the sentence leads to it, or has no other one."""
+    last, clause = numbers[-1], text[begin:end]
     is_only = len({number.value for number in numbers}) == 1
     is_dated = _SINCE.search(text, begin, last.span[0]) or _MONTH.match(text, last.span[1], end)
     is_sole = is_only and is_all and len(clause.split()) <= _MOST_SOLE and not is_dated and "\n" not in clause
-    if is_sole or _ends_clause(text, begin, end, numbers) or _leads_to(text, begin, end, last, is_only=is_only):
+    if _ends_clause(text, begin, end, numbers) or _leads_to(text, begin, end, last, is_only=is_only):
         return _closing_value(last)
-    return _closing_value(last) if is_only and _is_result(text, begin, last) else None
+    if is_only and _is_result(text, begin, last):
+        return _closing_value(last)
+    is_led_to = tells_of_things(text, begin, last.span, end)
+    return _closing_value(last)._replace(is_led_to=is_led_to) if is_sole else None
 
 
 def _is_beside_another(text: str, begin: int, end: int, full: int, last: NumberFound) -> bool:
@@ -696,6 +705,20 @@ def is_stated(text: str, start: int) -> bool:
         start: Index of the number.
     """
     return _STATED.search(text, 0, start) is not None
+
+
+def leads_to_another(text: str, start: int, value: str | None) -> bool:
+    """Check whether a text leads to another number, as an explanation may that does not fit the answer before it.
+
+    Args:
+        text: The folded text.
+        start: Where the explanation begins.
+        value: The number of the answer.
+    """
+    own = whole_number(value or "")
+    found = [_shifted(number, start) for number in islice(find_numbers(text[start:]), MOST_CHARS)]
+    led = [number for number in found if LED_TO.search(text, start, number.span[0])]
+    return bool(led) and own is not None and led[-1].value != own.value and led[-1] == found[-1]
 
 
 def _is_led_to(text: str, begin: int, numbers: Sequence[NumberFound]) -> bool:

@@ -21,6 +21,12 @@ _EMPHASIS: Final = ("***", "**", "__", "*", "`", "_")
 _TAG: Final = re.compile(r"<(b|strong|i|em|u|p|div|span|code|mark)>([^<>]*+)</\1>", re.IGNORECASE)
 _CODE: Final = re.compile(r"```[a-z]{0,12}\s([^`]*+)```", re.IGNORECASE)
 """The HTML tags and the block of code that may stand around a whole answer."""
+_ITEM_SIGN: Final = re.compile(r"\A(?:[>\u2022+*-]|->|→)\s+(?=[^\W\d_])")
+"""The sign of a quotation or of a list, before the words of its only item."""
+_APPLAUSE: Final = re.compile(
+    r"(?<=[^\s*_])[\s*_`]*[\s\u2705\u2714\u2611\ufe0f\u2728\u2b50\U0001f3af\U0001f3c6\U0001f389\U0001f44d\U0001f4af]+\Z"
+)
+"""Signs behind an answer with which its author is pleased."""
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("'", "'"))
 
 
@@ -34,7 +40,7 @@ def cleaned(text: str) -> str:
     inner = _SPACING.sub(" ", text).replace("\\%", "%").replace("\\$", "$").replace("{,}", ",")
     for _ in range(_MOST_FRAMES):
         inner = _FRAME.sub(r"\1", inner)
-    inner = " ".join(html.unescape(inner).split())
+    inner = _APPLAUSE.sub("", _ITEM_SIGN.sub("", " ".join(html.unescape(inner).split()), count=1))
     for _ in range(_MOST_LAYERS):
         unwrapped = _without_layer(inner)
         if unwrapped == inner:
