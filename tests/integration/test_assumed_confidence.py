@@ -1,54 +1,66 @@
-"""A confidence that no agent stated is 0.5 in the stored turn, and in no figure, recommendation or view."""
+"""A confidence that no agent stated is shown nowhere and counts in no figure, also of answers that were not read."""
 
 from __future__ import annotations
 
-import json
+import re
 
 import pytest
-from integration.engine_kit import table_of
 
-from roundtable.analysis.response import build_response
-from roundtable.bench import Question, run_study
-from roundtable.mcp.views import answers_by
-from roundtable.testing import ScriptedModel
+import roundtable as rt
+from roundtable.cli.event_printer import turn_lines
+from roundtable.mcp.read_tools import answers_by
+from roundtable.providers.scripted import ScriptedModel
+from roundtable.results import DebateResult
 
-SILENT = json.dumps({"position": "Tea", "reasoning": "It keeps.", "bottom_line": "Tea"})
-STATED = json.dumps({"position": "Tea", "reasoning": "It keeps.", "bottom_line": "Tea", "confidence": 0.9})
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-async def test_advice_and_views_leave_an_assumed_confidence_out() -> None:
-    model = ScriptedModel({"ada": [SILENT], "bo": [SILENT]})
-    async with table_of(model, "ada", "bo") as table:
-        result = await table.debate("Tea or coffee?", rounds=1)
-        assert [response.confidence for response in result.rounds[0].responses] == [0.5, 0.5]
-        assert [response.confidence for response in result.rounds[0].as_stated.responses] == [None, None]
-        layers = build_response(result)
-        assert layers is not None
-        assert "mean confidence" not in layers.decision.action_recommendation.reason
-        assert "no answer states a confidence" in layers.decision.action_recommendation.reason
-        assert not any("Low confidence" in hint.reason for hint in layers.metadata.verification_hints)
-        assert [summary.confidence for summary in layers.agent_responses] == [None, None]
-        assert "mean confidence" not in result.to_markdown().casefold()
+REPLIES = {
+    "ada": "B",
+    "bo": "The answer is B.",
+    "cy": "Hmm, no.",
+    "dee": "I would say that it depends on the weather, on the price and on much else besides.",
+    "eli": '{"choice": "A"} or {"choice": "B"}',
+    "fay": "...",
+}
+SHARE = re.compile(r"50 ?%|0\.50?\b")
 
 
-async def test_mcp_sends_no_assumed_confidence() -> None:
-    model = ScriptedModel({"ada": [SILENT], "bo": [STATED]})
-    async with table_of(model, "ada", "bo") as table:
-        result = await table.debate("Tea or coffee?", rounds=1)
-    assert [answers_by(result, name)[0].confidence for name in ("ada", "bo")] == [None, 0.9]
+@pytest.fixture(scope="module")
+def result() -> DebateResult:
+    agents = [
+        rt.BaseAgent(rt.AgentConfig(id=name, name=name, provider="scripted"), ScriptedModel([reply] * 2))
+        for name, reply in REPLIES.items()
+    ]
+    options = ["A) Lisbon", "B) Porto"]
+    return rt.debate_sync("Which?", agents=agents, rounds=1, options=options, storage="memory://")
 
 
-@pytest.mark.parametrize("reply", [SILENT, STATED])
-async def test_a_study_calibrates_stated_confidences_only(reply: str) -> None:
-    model = ScriptedModel({"ada": [reply] * 9, "bo": [reply] * 9})
-    async with table_of(model, "ada", "bo") as table:
-        question = Question(id="q", question="Tea or coffee?", gold="Tea")
-        report = await run_study(table, [question], rounds=1, resamples=100)
-    is_stated = reply == STATED
-    assert all((arm.confidence is not None) == is_stated for arm in report.arms)
-    assert all((arm.brier is not None) == is_stated for arm in report.arms)
+def test_every_answer_was_given(result: DebateResult) -> None:
+    assert {turn.agent_id for turn in result.rounds[-1].turns if turn.outcome == "answered"} == set(REPLIES)
+
+
+def test_no_answer_has_a_confidence(result: DebateResult) -> None:
+    assert {answer.confidence for answer in result.rounds[-1].as_stated.responses} == {None}
+
+
+def test_the_recommendation_names_no_confidence(result: DebateResult) -> None:
+    recommendation = result.response.decision.action_recommendation
+    assert recommendation is not None
+    assert "mean confidence" not in recommendation.reason
+
+
+def test_the_command_shows_no_confidence(result: DebateResult) -> None:
+    lines = [str(part) for turn in result.rounds[-1].turns for part in turn_lines(turn)[:1]]
+    assert len(lines) == len(REPLIES)
+    assert [text for text in lines if SHARE.search(text)] == []
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "text"])
+def test_a_report_shows_no_confidence(result: DebateResult, format: str) -> None:
+    report = {"markdown": result.to_markdown, "html": result.to_html, "text": result.__str__}[format]()
+    report = re.sub(r"<style.*?</style>", "", report, flags=re.DOTALL)
+    assert re.findall(r"50 ?% confident|Confidence: 50|\(50 ?%\)", report) == []
+
+
+def test_the_mcp_server_shows_no_confidence_and_the_bare_answer(result: DebateResult) -> None:
+    shown = [answer for name in REPLIES for answer in answers_by(result, name)]
+    assert {answer.confidence for answer in shown} == {None}
+    assert len(shown) == len(REPLIES)

@@ -10,6 +10,7 @@ from snapshots.agent_kit import SPENT, YES, agent, costly
 from snapshots.prompt_views import ADA, COMPACT, NONCE, SKEPTIC, TOPIC, planned, said, view
 
 from roundtable.agents import BaseAgent
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE
 from roundtable.errors import AgentError, APINetworkError, ContextTooLong, ParseError
 from roundtable.prompts import PROMPT_VERSION
 from roundtable.providers.scripted import ScriptedModel
@@ -227,7 +228,7 @@ async def test_prose_is_accepted_only_after_a_second_request() -> None:
     assert isinstance(result.answer, AgentResponse)
     assert result.answer.position == "As I said: yes."
     assert (result.repaired, result.usage.calls) == (True, 2)
-    assert result.warnings == ("the answer was prose, which is used unchanged",)
+    assert result.warnings == ("the answer was prose, which is used unchanged", ASSUMED_CONFIDENCE)
 
 
 @pytest.mark.parametrize("second", ["", " \n", "<think>Hm, what was asked", "<think>Done.</think>"])

@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE
 from roundtable.parsing import Parsed, ParseFailure, parse_answer, parse_prose
 from roundtable.types import AnswerKind, JsonValue
 
@@ -587,7 +588,7 @@ def test_prose_is_a_position_as_a_whole() -> None:
     assert isinstance(prose, Parsed)
     assert (prose.position, prose.reasoning) == (text.strip(), "")
     assert (prose.repaired, prose.confidence) == (True, 0.5)
-    assert prose.warnings == ("the answer was prose, which is used unchanged",)
+    assert prose.warnings == ("the answer was prose, which is used unchanged", ASSUMED_CONFIDENCE)
 
 
 @pytest.mark.parametrize(

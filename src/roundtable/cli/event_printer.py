@@ -85,7 +85,7 @@ def turn_lines(turn: AnyTurn) -> list[Line]:
     if turn.outcome == "failed":
         lines = [line(f"{speaker} FAILED: {turn.error.message}", "bold red", indent=2, hang=2)]
         return [*lines, line(f"hint: {turn.error.hint}", "red", indent=4)] if turn.error.hint else lines
-    answer = turn.answer
+    answer = turn.as_stated.answer
     says, why = map(unmarked, in_words(answer))
     head = f"{speaker}: {says}"
     if answer.kind == "position":

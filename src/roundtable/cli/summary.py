@@ -117,7 +117,7 @@ def _answer(result: DebateResult) -> list[Line]:
     if not answered_rounds:
         return [*fallback, line("No position was given.", indent=2)]
     fallback.append(line(f"Positions in round {answered_rounds[-1].number}:"))
-    for response in answered_rounds[-1].responses:
+    for response in answered_rounds[-1].as_stated.responses:
         short = short_answer(response.choice, response.bottom_line, response.position)
         position = f"{choice_prefix(short, response.position)}{response.position}"
         fallback.append(line(f"{position} — {response.agent_name}{percent(response.confidence)}", indent=2, hang=2))

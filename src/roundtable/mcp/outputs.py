@@ -263,6 +263,8 @@ class AnswerView(Value):
     """The answer."""
     reasoning: str
     """Reasoning behind the answer."""
+    bottom_line: str | None = None
+    """The bare answer in a few words, by which answers are compared; null if the agent gave none."""
     confidence: Share | None = None
     """Confidence that the agent reports; null if none is stated."""
     stance: Stance | None = None

@@ -238,6 +238,7 @@ def answer_view(response: AgentResponse, number: int) -> AnswerView:
         round_number=number,
         position=response.position,
         reasoning=response.reasoning,
+        bottom_line=response.bottom_line,
         confidence=response.confidence,
         stance=response.stance,
         choice=response.choice,

@@ -538,19 +538,18 @@ def parse_prose(text: str, options: Sequence[str] | None = None, *, confidence_s
     if not prose and text.strip():
         return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
     asked = None if options is None else Asked("choice", tuple(options))
+    _, unsure = stated_confidence({}, 1)
     reading = _read_unformed(without_examples(prose), asked or Asked())
     if reading is None:
         return ParseFailure("neither the JSON asked for nor plain prose", text)
-    if not _is_prose(prose):
-        if reading.certainty == "certain":
-            return _other_json_parsed(prose, reading, asked, confidence_scale, too_long)
-        warnings = (*too_long, _note(prose, reading))
-        parsed = Parsed(position=prose, repaired=True, prose=True, warnings=warnings)
-        return with_reading(parsed, reading, asked.options if asked else None)
-    warnings = (*too_long, "the answer was prose, which is used unchanged")
+    is_prose = _is_prose(prose)
+    if not is_prose and reading.certainty == "certain":
+        return _other_json_parsed(prose, reading, asked, confidence_scale, too_long)
+    warnings = (*too_long, "the answer was prose, which is used unchanged" if is_prose else _note(prose, reading))
+    is_cut = is_prose and bool(too_long)
     if reading.certainty == "certain" and reading.rule not in _UNCHANGED:
-        return replace(_prose_parsed(prose, reading, asked, warnings), truncated=bool(too_long))
-    parsed = Parsed(position=prose, repaired=True, prose=True, truncated=bool(too_long), warnings=warnings)
+        return replace(_prose_parsed(prose, reading, asked, warnings), truncated=is_cut)
+    parsed = Parsed(position=prose, repaired=True, prose=True, truncated=is_cut, warnings=(*warnings, *unsure))
     return with_reading(parsed, reading, asked.options if asked else None)
 
 

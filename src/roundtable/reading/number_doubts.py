@@ -103,7 +103,7 @@ _VERB_BEHIND: Final = re.compile(
     r"(?![^\W\d_]))",
     re.IGNORECASE,
 )
-"""A verb behind a number, so that what follows says something about it and is no unit."""
+"""A verb behind a number, so that what follows says something about it, and isn't its unit."""
 _NEXT_CLAUSE: Final = re.compile(
     r"[,;:(\u2014\u2013\n\uff0c\u3001\uff1b\uff1a]|[.!?](?=\s|\Z)|[\u3002\uff01\uff1f\u0964]|\s-\s"
 )
@@ -279,7 +279,7 @@ def is_other_in_words(text: str, end: int, value: Fraction) -> bool:
 
 
 def is_spoken_about(text: str, end: int) -> bool:
-    """Check whether a verb stands behind a number, so that the rest is no unit: *408 scheint zu passen*.
+    """Check whether a verb stands behind a number, so that the rest isn't its unit: *408 scheint zu passen*.
 
     Args:
         text: The folded text.

@@ -476,7 +476,7 @@ ADVERBIALS: Final = _words(
 """Words with which an addition at the beginning of a statement begins, as in *in my view the answer is*."""
 
 DOUBTS: Final = _words(
-    """i_heard i've_heard i_have_heard i_read_that i_was_told i'm_told i_have_been_told it_is_said
+    """i_heard i've_heard i_have_heard i_read_that i'm_told i_have_been_told it_is_said
     rumour_has_it rumor_has_it supposedly
     allegedly reportedly man_sagt es_heißt angeblich on_dit se_dice si_dice diz-se men_zegt podobno говорят
     doubt deny denies disagree disagrees hard_to_say difficult_to_say hard_to_believe far_from_clear

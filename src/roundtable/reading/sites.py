@@ -216,7 +216,7 @@ _OWN_SPEECH: Final = re.compile(
 _OWN_OPINION: Final = re.compile(r"(?<![自他她你您人们])我(?:们|個人|个人|依然|仍然|还是|也|始终|坚持|坚定地){0,2}认为")
 """The author and a verb of opinion in Chinese, which elsewhere shows what somebody else thinks."""
 _ACCORDING: Final = re.compile(
-    r"(?<![^\W\d_])(?:according to|laut|selon|según|secondo|volgens|według)\s(?!(?:the|this|these|our|my|der|dem"
+    r"(?<![^\W\d_])(?:i|we)\s(?:was|were)\stold\s|(?<![^\W\d_])(?:according to|laut|selon|según|secondo|volgens|według)\s(?!(?:the|this|these|our|my|der|dem"
     r"|den|la|le|el|il|het|de)\s"
     r"(?!other|others|first|second|third|agent|previous|majority|anderen|autres|otros|altri)"
     r"|(?:me|mij|moi|mí|noi|nous)(?![^\W\d_]))",

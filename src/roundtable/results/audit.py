@@ -558,7 +558,7 @@ class _Audit:
         if self.stage is not None:
             self._skip("votes weighted by confidence", "ballots of a separate vote state no confidence")
             return None
-        if any(response.confidence is None for response in self.last.responses):
+        if any(response.confidence is None for response in self.last.as_stated.responses):
             self._skip("votes weighted by confidence", "some answers state no confidence")
             return None
         return self._count(self.ballots, by_confidence=True).to_counterfactual("votes weighted by confidence")

@@ -383,7 +383,7 @@ def _votes(result: DebateFields) -> Iterator[JsonObject]:
         decision = record.decision
         if not record.complete or decision is None:
             continue
-        for cast in cast_votes(record, record.consensus, options=result.config.options is not None):
+        for cast in cast_votes(record.as_stated, record.consensus, options=result.config.options is not None):
             agent = agents.get(cast.agent_id)
             counted_for = None if cast.vote is None else decision.mapping.get(cast.vote, cast.vote)
             yield {

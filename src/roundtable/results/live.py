@@ -122,7 +122,7 @@ class LiveView:
             case "agent_tool_call" | "approval_requested" | "approval_decided":
                 self._seat(event.agent).state = _tool_state(event)
             case "agent_complete":
-                return self._show_answer(event.agent, event.turn.agent_name, event.turn.answer)
+                return self._show_answer(event.agent, event.turn.agent_name, event.turn.as_stated.answer)
             case "agent_error":
                 seat = self._seat(event.agent, event.turn.agent_name)
                 seat.state = f"failed: {event.turn.error.message}"

@@ -170,7 +170,7 @@ def draw_rounds(
         said = [
             (round_record.number, response.confidence)
             for round_record in complete
-            for response in round_record.responses
+            for response in round_record.as_stated.responses
             if response.agent_id == agent.id
         ]
         confidences = {number: confidence for number, confidence in said if confidence is not None}

@@ -17,6 +17,7 @@ from roundtable.core.types.answers import (
     ScoresAnswer,
     TextAnswer,
 )
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +131,8 @@ def turn_row(session_id: str, turn: AnyTurn) -> JsonObject:
         row |= {"readingRule": turn.answer.reading.rule, "readingCertainty": turn.answer.reading.certainty}
     if turn.answer.kind == "position":
         response = turn.answer
-        row |= {"position": response.position, "confidence": response.confidence, "stance": response.stance}
+        confidence = None if ASSUMED_CONFIDENCE in turn.result.warnings else response.confidence
+        row |= {"position": response.position, "confidence": confidence, "stance": response.stance}
         row |= {"choice": response.choice, "reasoning": response.reasoning, "bottomLine": response.bottom_line}
         row["compared"] = "; ".join(
             f"{comparison.turn.round}/{comparison.turn.stage}/{comparison.turn.slot}: {comparison.verdict}"

@@ -79,11 +79,9 @@ class RateLimited(RoundtableError):
         details: dict[str, JsonValue] = {"limit": limit, "quota": quota}
         if window_s is not None:
             details["windowS"] = window_s
-        hint = (
-            "Wait as long as Retry-After says."
-            if retry_after_s is not None
-            else "Request less: this exceeds the whole limit."
-        )
+        wait = "Wait as long as Retry-After says" if retry_after_s is not None else "Request less"
+        option = "--limit-user-streams" if limit == "streams" else f"--limit-{limit}"
+        hint = f"{wait}. The owner of the server can raise the limit with {option}."
         super().__init__(
             _MESSAGES[limit].format(quota=f"{quota:,}"),
             hint=hint,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.core.prompts.compose import find_reference
 from roundtable.core.prompts.fence import Fence
 from roundtable.core.types.answers import Reading
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE
 from roundtable.parsing import Parsed, ParseFailure, parse_prose, read_reply, with_reading
 from roundtable.reading import OWN, Asked, as_stated, own_labels, without_thoughts
 from roundtable.reading.form_texts import LINE_WANTED
@@ -115,7 +116,8 @@ def unread_position(failure: ParseFailure) -> Parsed:
     """Return an answer that was given and could not be read, such as `...` or two JSON objects that differ."""
     text = failure.words or without_thoughts(failure.text)
     reading = failure.reading or Reading(certainty="unread", rule="none")
-    return Parsed(position=text, reading=reading, prose=True, repaired=True, warnings=(failure.reason,))
+    warnings = (failure.reason, ASSUMED_CONFIDENCE)
+    return Parsed(position=text, reading=reading, prose=True, repaired=True, warnings=warnings)
 
 
 def unread_vote(failure: ParseFailure) -> Parsed:
