@@ -76,6 +76,12 @@ _FORM: Final = tuple(
     )
 )
 _BEGINNINGS: Final = frozenset(words[:_FEWEST_WORDS] for words in _FORM)
+_TO_FILL_IN: Final = re.compile(
+    r"<(?:(?:your|the|an?|my|final|bare|short)[\s_])*(?:answer|position|choice|option|bottom[\s_]line|text|string|reasons?"
+    r"|reasoning|value|number|sentence|word|name|letter)s?(?:\s[^<>]{0,40})?>",
+    re.IGNORECASE,
+)
+"""A place to be filled in, as in `<your answer>`."""
 _NO_WORDS: Final = re.compile(
     r"(?:[.\u2026_?!\s]*|[\s\u2013\u2014-]*"
     r"|[\s`~]*(?:`{3}|~{3})[ \t]*(?:json[5cl]?|text|txt|plaintext|markdown|md|python|py|xml|yaml)?[\s`~]*)",
@@ -94,7 +100,7 @@ def says_nothing(text: str) -> bool:
     """
     if len(text) > _MOST_CHARS:
         return not text.strip()
-    if _NO_WORDS.fullmatch(without_control_marks(text)) is not None:
+    if _NO_WORDS.fullmatch(without_control_marks(text)) is not None or _TO_FILL_IN.fullmatch(text.strip()) is not None:
         return True
     words = tuple(_WORD.findall(text.casefold()))
     return words[:_FEWEST_WORDS] in _BEGINNINGS and any(

@@ -52,6 +52,13 @@ _UNTIL_NOW: Final = (
     rf"{_FIRST_WORD}[,:]? {_SAYING}@[,;.\u2014]* (?:(?:but|and|aber|mais|pero|ma|mas|maar|ale) )?"
     rf"{_NOW_WORD}[,:]? {_SAYING}@"
 )
+_NOT_ANOTHER: Final = (
+    r"@[.,;:!\u2014-]* (?:and |und |et |y |e |en )?(?:not|nicht|kein|keine|pas|no|non|não|niet|nie|не) @"
+    r"(?:(?:,| or|,? and|,? nor) @)*"
+)
+_SWITCHED: Final = (
+    r"(?:so )?i(?:'m| am|'ve| have)? (?:now )?(?:switch|switching|switched|change|changing) (?:my \w+ )?from @ to @"
+)
 _PREFERRED: Final = (
     r"(?:i|we)(?:'d| would)? prefer @ (?:to|over|rather than) @(?: (?:and|or) @)?"
     r"|je préfère @ à @|prefiero @ a @|preferisco @ a @|prefiro @ a @"
@@ -63,9 +70,9 @@ def _form_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{pattern})[.!]*".replace("@", _OPTION))
 
 
-_CHOOSES_FIRST: Final = tuple(map(_form_pattern, (_BY_RANK, _WITH_BACKUP, _PREFERRED)))
+_CHOOSES_FIRST: Final = tuple(map(_form_pattern, (_BY_RANK, _WITH_BACKUP, _PREFERRED, _NOT_ANOTHER)))
 """Forms whose first option is chosen."""
-_CHOOSES_SECOND: Final = tuple(map(_form_pattern, (_CORRECTED, _UNTIL_NOW, _MANY_THINK, _MISTAKEN)))
+_CHOOSES_SECOND: Final = tuple(map(_form_pattern, (_CORRECTED, _UNTIL_NOW, _MANY_THINK, _MISTAKEN, _SWITCHED)))
 """Forms whose second option is chosen."""
 _BETTER: Final = _form_pattern(
     r"(?:(?:i (?:think|believe)|in my opinion|overall|personally),? (?:that )?)?@"

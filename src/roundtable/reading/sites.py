@@ -213,10 +213,13 @@ _OWN_SPEECH: Final = re.compile(
     r"(?<![^\W\d_])(?:i|we|ich|wir|je|nous|yo|io|eu|ik|я)\s(?:[^\W\d_']++\s){0,2}\Z|(?:我|我们|私は)\s?\Z",
     re.IGNORECASE,
 )
-_OWN_OPINION: Final = re.compile(r"(?<![自他她你您人们])我(?:们|個人|个人|依然|仍然|还是|也|始终|坚持|坚定地){0,2}认为")
-"""The author and a verb of opinion in Chinese, which elsewhere shows what somebody else thinks."""
+_OWN_OPINION: Final = re.compile(
+    r"(?<![自他她你您人们])我(?:们|個人|个人|依然|仍然|还是|也|始终|坚持|坚定地){0,2}认为|(?<![^\W\d_])(?i:je pense)(?![^\W\d_])"
+)
+"""The author and a verb of opinion in Chinese and French, which elsewhere shows what somebody else thinks."""
 _ACCORDING: Final = re.compile(
-    r"(?<![^\W\d_])(?:i|we)\s(?:was|were)\stold\s|(?<![^\W\d_])(?:according to|laut|selon|según|secondo|volgens|według)\s(?!(?:the|this|these|our|my|der|dem"
+    r"(?<![^\W\d_])(?:i|we)\s(?:was|were)\stold\s"
+    r"|(?<![^\W\d_])(?:according to|laut|selon|según|secondo|volgens|według)\s(?!(?:the|this|these|our|my|der|dem"
     r"|den|la|le|el|il|het|de)\s"
     r"(?!other|others|first|second|third|agent|previous|majority|anderen|autres|otros|altri)"
     r"|(?:me|mij|moi|mí|noi|nous)(?![^\W\d_]))",
@@ -341,7 +344,7 @@ def contains(kind: str, text: str) -> bool:
         text = _IDIOM.sub("", text)
     if kind in {"rejection", "adverse"}:
         text = _AT_LEAST.sub("", text)
-    if kind == "report":
+    if kind in {"report", "hearsay"}:
         text = _OWN_OPINION.sub("", text)
     if kind in {"report", "hearsay"} and _ACCORDING.search(text) is not None:
         return True

@@ -182,8 +182,21 @@ def test_an_open_answer_that_asks_or_says_nothing_is_not_certain(text: str) -> N
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"position": "<your position>", "bottom_line": "<answer>"}',
+        '{"position": "<your answer to the question>"}',
+        "<answer>",
+    ],
+)
+def test_a_place_to_be_filled_in_is_not_an_answer(text: str) -> None:
+    assert read_reply(text, OPEN).certainty == "unread"
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("<div>", "<div>"),
         ("Lisbon\nReasoning: It is the seat of government.", "Lisbon"),
         ("Canberra\n\nExplanation: It was planned as the capital.", "Canberra"),
         ("- Canberra", "Canberra"),
@@ -213,6 +226,8 @@ def test_an_open_answer_is_read_without_what_stands_around_it(text: str, value: 
             "Rents are low.\n\nPorto",
             "```\nB\n```",
         ),
+        *("B. Not A.", "B) Porto. Not A) Lisbon.", "Porto, not Lisbon or Faro.", "I switch from Lisbon to Porto."),
+        *("Je pense que Porto est la meilleure option.",),
         *("Sure! B\n\nReasoning: It is cheaper.", "```\nB\n```\n\nReasoning: It is cheaper."),
     ],
 )
