@@ -214,7 +214,8 @@ _OWN_SPEECH: Final = re.compile(
     re.IGNORECASE,
 )
 _OWN_OPINION: Final = re.compile(
-    r"(?<![自他她你您人们])我(?:们|個人|个人|依然|仍然|还是|也|始终|坚持|坚定地){0,2}认为|(?<![^\W\d_])(?i:je pense)(?![^\W\d_])"
+    r"(?<![自他她你您人们])我(?:们|個人|个人|依然|仍然|还是|也|始终|坚持|坚定地){0,2}认为"
+    r"|(?<![^\W\d_])(?i:je pense)(?![^\W\d_])"
 )
 """The author and a verb of opinion in Chinese and French, which elsewhere shows what somebody else thinks."""
 _ACCORDING: Final = re.compile(
@@ -434,6 +435,8 @@ def _closing_brace(text: str, at: int) -> int | None:
 
 def cue_sites(text: str, start: int) -> Iterator[Site]:
     """Yield what follows *the answer is*, *Final answer:*, *I choose* and the like, up to the end of its sentence."""
+    if text.isascii() and text[start:].strip(" .\n").isalnum():
+        return  # a single word
     for match in _matches(_HASHES, text, start):
         line_end = text.find("\n", match.end())
         yield Site("hashes", match.end(), line_end if line_end >= 0 else len(text), is_final=True)
@@ -515,7 +518,7 @@ def _hits(lowered: str, start: int, words: tuple[str, ...]) -> list[int]:
     Searching for each word by itself is ten times as fast as a pattern of all words.
     """
     found: set[int] = set()
-    for word in _ascii(words) if lowered.isascii() else words:
+    for word in _beginnings(words, only_ascii=lowered.isascii()):
         at, count = lowered.find(word, start), 0
         while at >= 0 and count < _MOST_WORDS:
             found.add(at)
@@ -529,8 +532,10 @@ def _hits(lowered: str, start: int, words: tuple[str, ...]) -> list[int]:
 
 
 @cache
-def _ascii(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(str.isascii, words))
+def _beginnings(words: tuple[str, ...], *, only_ascii: bool) -> tuple[str, ...]:
+    """Return the words without those that begin with another one, whose places are found with it."""
+    kept = dict.fromkeys(word for word in words if word.isascii() or not only_ascii)
+    return tuple(word for word in kept if not any(word[:length] in kept for length in range(1, len(word))))
 
 
 def _begins_clause(text: str, at: int, start: int) -> bool:

@@ -54,7 +54,8 @@ def answer_start(text: str) -> int | None:
 
 def _behind_greeting(text: str) -> re.Match[str] | None:
     """Return where thoughts begin behind a greeting, unless its words mention the tag."""
-    later = None if _OPENING.match(text) else _LATER.search(text, 0, _MOST_GREETING)
+    has_tag = "<" in text[:_MOST_GREETING] or "[" in text[:_MOST_GREETING]
+    later = _LATER.search(text, 0, _MOST_GREETING) if has_tag and _OPENING.match(text) is None else None
     greeting = "" if later is None else text[: later.start()].rstrip()
     return None if '"' in greeting or greeting.endswith(":") else later
 

@@ -27,6 +27,7 @@ _APPLAUSE: Final = re.compile(
     r"(?<=[^\s*_])[\s*_`]*[\s\u2705\u2714\u2611\ufe0f\u2728\u2b50\U0001f3af\U0001f3c6\U0001f389\U0001f44d\U0001f4af]+\Z"
 )
 """Signs behind an answer with which its author is pleased."""
+_FIRST_SYMBOL: Final = "\u2600"
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("'", "'"))
 
 
@@ -40,7 +41,9 @@ def cleaned(text: str) -> str:
     inner = _SPACING.sub(" ", text).replace("\\%", "%").replace("\\$", "$").replace("{,}", ",")
     for _ in range(_MOST_FRAMES):
         inner = _FRAME.sub(r"\1", inner)
-    inner = _APPLAUSE.sub("", _ITEM_SIGN.sub("", " ".join(html.unescape(inner).split()), count=1))
+    inner = _ITEM_SIGN.sub("", " ".join(html.unescape(inner).split()), count=1)
+    if inner and inner[-1] > _FIRST_SYMBOL:
+        inner = _APPLAUSE.sub("", inner)
     for _ in range(_MOST_LAYERS):
         unwrapped = _without_layer(inner)
         if unwrapped == inner:
