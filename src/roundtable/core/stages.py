@@ -199,8 +199,9 @@ def _select_visible(by_key: Mapping[TurnKey, AnyTurn], spec: TurnSpec) -> tuple[
     responses: list[AgentResponse] = []
     for visible in spec.sees:
         turn = by_key.get(visible.turn)
-        if turn is not None and turn.outcome == "answered" and isinstance(turn.answer, AgentResponse):
-            answer = turn.answer
+        if turn is None or turn.outcome != "answered":
+            continue
+        if isinstance(answer := turn.answer, AgentResponse):
             is_own_name = answer.agent_name == visible.shown_as
             responses.append(answer if is_own_name else answer.model_copy(update={"agent_name": visible.shown_as}))
     return tuple(responses)

@@ -240,6 +240,8 @@ def _parse_shown(
     )
     compared = tuple(verdict for verdict in parsed.compared if verdict[0] not in document.contradicted)
     warnings = too_long + uncounted + parsed.warnings + cut + twice
+    if not (warnings or truncated or document.repaired or document.partial):
+        return parsed
     return replace(
         parsed,
         compared=compared,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from roundtable.core.base.text import well_formed
@@ -34,7 +35,7 @@ from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.thoughts import answer_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from roundtable.core.types.answers import AnswerKind
     from roundtable.core.types.base import JsonObject, JsonValue
@@ -171,13 +172,19 @@ def _folded(name: str) -> str:
     return _JOINTS.sub("", name).casefold() if len(name) <= _MOST_NAME_CHARS else name
 
 
+@cache
+def _names_of(kind: AnswerKind) -> Mapping[str, str]:
+    """Return the members of a kind of answer by their names without what spellings differ in."""
+    return {_folded(name): name for name in _MEMBERS[kind]}
+
+
 class _Search:
     """The search for one kind of answer in one text; it holds what the repair of slips may still cost."""
 
     def __init__(self, kind: AnswerKind) -> None:
         self._leading = LEADING_MEMBER[kind]
         self._is_vote = kind not in {"position", "plan"}
-        self._names = {_folded(name): name for name in _MEMBERS[kind]}
+        self._names = _names_of(kind)
         self._exact, self._guesses = RepairBudget(), RepairBudget()
         self._left = _MOST_DOCUMENTS
 

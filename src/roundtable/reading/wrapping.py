@@ -45,6 +45,8 @@ def cleaned(text: str) -> str:
     if inner and inner[-1] > _FIRST_SYMBOL:
         inner = _APPLAUSE.sub("", inner)
     for _ in range(_MOST_LAYERS):
+        if inner[:1].isalnum() and inner[-1:].isalnum():
+            return inner
         unwrapped = _without_layer(inner)
         if unwrapped == inner:
             break

@@ -462,7 +462,7 @@ class Fold:
             current_round=current.number if current else 1,
             total_rounds=self.progress.total_rounds,
             previous_responses=tuple(
-                turn.answer for turn in turns if turn.outcome == "answered" and turn.answer.kind == "position"
+                answer for turn in turns if turn.outcome == "answered" and (answer := turn.answer).kind == "position"
             ),
             focus_question=current.focus_question if current else config.focus_question,
             context_results=current.context_results if current else (),
