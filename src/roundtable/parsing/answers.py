@@ -42,6 +42,7 @@ from roundtable.core.base.scale import scale_problem
 from roundtable.core.base.strict_json import is_too_deep
 from roundtable.core.base.text import well_formed
 from roundtable.core.types.answers import AnswerKind, Reading
+from roundtable.core.types.debate import ASSUMED_CONFIDENCE
 from roundtable.parsing.ballot_notes import has_reversed_order
 from roundtable.parsing.ballot_texts import OtherBallot, VoteList, ballot_in_member, ballot_in_text, has_notes
 from roundtable.parsing.claims import ParsedClaim, parse_claims
@@ -501,14 +502,13 @@ def _is_prose(answer: str) -> bool:
 
 def _prose_parsed(answer: str, reading: Reading, asked: Asked | None, warnings: tuple[str, ...]) -> Parsed:
     """Return a position in prose: the sentence in which the answer was read, else the whole text."""
-    _, unsure = stated_confidence({}, 1)
     sentence = _sentence(answer, reading.span) if reading.span is not None else answer
     parsed = Parsed(
         position=sentence,
         reasoning="" if sentence == answer else answer,
         repaired=True,
         prose=True,
-        warnings=(*warnings, *unsure),
+        warnings=(*warnings, ASSUMED_CONFIDENCE),
     )
     return with_reading(parsed, reading, asked.options if asked else None)
 
@@ -540,7 +540,6 @@ def parse_prose(text: str, options: Sequence[str] | None = None, *, confidence_s
     if not prose and text.strip():
         return ParseFailure(_NO_ANSWER_AFTER_THOUGHTS, text)
     asked = None if options is None else Asked("choice", tuple(options))
-    _, unsure = stated_confidence({}, 1)
     reading = _read_unformed(without_examples(prose), asked or Asked())
     if reading is None:
         return ParseFailure("neither the JSON asked for nor plain prose", text)
@@ -548,10 +547,12 @@ def parse_prose(text: str, options: Sequence[str] | None = None, *, confidence_s
     if not is_prose and reading.certainty == "certain":
         return _other_json_parsed(prose, reading, asked, confidence_scale, too_long)
     warnings = (*too_long, "the answer was prose, which is used unchanged" if is_prose else _note(prose, reading))
-    is_cut = is_prose and bool(too_long)
     if reading.certainty == "certain" and reading.rule not in _UNCHANGED:
-        return replace(_prose_parsed(prose, reading, asked, warnings), truncated=is_cut)
-    parsed = Parsed(position=prose, repaired=True, prose=True, truncated=is_cut, warnings=(*warnings, *unsure))
+        return replace(_prose_parsed(prose, reading, asked, warnings), truncated=bool(too_long))
+    is_cut = is_prose and bool(too_long)
+    parsed = Parsed(
+        position=prose, repaired=True, prose=True, truncated=is_cut, warnings=(*warnings, ASSUMED_CONFIDENCE)
+    )
     return with_reading(parsed, reading, asked.options if asked else None)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from roundtable.reading.bounds import is_bound
 from roundtable.reading.number_phrases import NOT_UNITS, RANGES
 from roundtable.reading.number_words import worded_number
+from roundtable.reading.numbers import find_numbers
 from roundtable.reading.phrases import (
     ANSWER_NOUNS,
     APPROXIMATIONS,
@@ -27,6 +28,7 @@ __all__ = [
     "is_counted_behind",
     "is_cut_off",
     "is_denied_behind",
+    "is_first_item",
     "is_labelled_as_example",
     "is_limited",
     "is_limited_next",
@@ -36,6 +38,7 @@ __all__ = [
     "is_spoken_about",
     "is_supposed",
     "repeated_number",
+    "stands_beside",
     "tells_of_things",
     "with_minus_signs",
 ]
@@ -62,8 +65,10 @@ _COMPARED: Final = re.compile(
 _GIVEN: Final = re.compile(r"(?<=[a-z]\s)provided(?=\s*[.,)]|\s*\Z)", re.IGNORECASE)
 """*The sequence provided*, which is not a condition."""
 _LIMIT_NEXT: Final = re.compile(
-    r"[\s*_`$)}\]\\.!,;。，]*+(?:but |aber |mais |pero |ma |mas |maar |ale |но )?(?:(?:unless|only if|only when|except"
-    r"|provided|as long as|es sei denn|sofern|nur wenn|nur falls|vorausgesetzt|à moins|sauf|seulement si|pourvu"
+    r"[\s*_`$)}\]\\.!,;。，]*+(?:but |aber |mais |pero |ma |mas |maar |ale |но )?"
+    r"(?:\([^()\n]{1,40}\)\s(?:or|oder|ou|o|of|или)\s[$€£]?[0-9]+"
+    r"|(?:unless|(?:however,?|but) if|or is it|only if|only when|except|provided"
+    r"|as long as|es sei denn|sofern|nur wenn|nur falls|vorausgesetzt|à moins|sauf|seulement si|pourvu"
     r"|salvo|a menos|sólo si|solo si|siempre que|a meno che|solo se|tranne|purché|a não ser|só se|apenas se|desde que"
     r"|tenzij|alleen als|mits|chyba że|tylko jeśli|pod warunkiem|если только|только если|при условии|yalnızca|eğer)"
     r"(?![^\W\d_])|除非|只有|前提|ただし|但し|단,|إلا إذا|بشرط|बशर्ते)",
@@ -93,7 +98,7 @@ _WRONG_BEHIND: Final = re.compile(
     r"|błędne|błędny|błędem|niepoprawne|неверно|неправильно|ошибочно|ошибка|yanlıştır|hatalıdır|fel|forkert|feil|galt"
     r"|väärin|väärä|špatně|greșit|sai|λάθος|salah|helytelen|невірно|too (?:high|low|big|small|large|much|many|few)"
     r"|zu (?:hoch|niedrig|groß|klein)|trop|demasiado|troppo|te (?:hoog|laag))(?![^\W\d_])"
-    r"|不正解|間違|誤り|違い|違う|錯|错|有误|틀렸|틀린|오답|गलत|ग़लत|خطأ|خاطئ",
+    r"|言われ|らしい|不正解|間違|誤り|違い|違う|錯|错|有误|틀렸|틀린|오답|गलत|ग़लत|خطأ|خاطئ",
     re.IGNORECASE,
 )
 """Words behind a number that call it wrong."""
@@ -121,6 +126,19 @@ _TELLS: Final = re.compile(
 """A sentence about persons or things, up to its number: *She walked*."""
 _SPOKEN_OF: Final = re.compile(r"[\s*_`]*+(?:(?:hay|há|yüzde)\s|百分之)[\s*_`$]*", re.IGNORECASE)
 _LINK_BEHIND: Final = re.compile(rf"(?:{words_pattern(LINKS)})", re.IGNORECASE)
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,2}[.)])[ \t]+(?=\S)")
+_ALSO: Final = re.compile(
+    r"(?<![^\W\d_])(?:(?:is|are|has|have|was|were)\salso"
+    r"|additionally|in addition|außerdem|auch|aussi|también|anche|também|ook|też|także|также)"
+    r"(?![^\W\d_])"
+    r"|还有|また|또한",
+    re.IGNORECASE,
+)
+"""Words of a sentence that adds something to what was said."""
+_VERB_BEFORE: Final = re.compile(
+    r"(?<![^\W\d_])(?P<verb>ha(?:s|ve|d)|is|are|was|were|costs?|pays?|needs?)[\s*_`$]+\Z", re.IGNORECASE
+)
+_SAME_VERB: Final = {"have": "has", "had": "has", "are": "is", "was": "is", "were": "is"}
 _AT_AN_END: Final = re.compile(
     r"(?:start|starts|started|begins?|began|ends?|ended|opens?|opened)\s(?:with|in|on|at|by)\s[*_`$]*\Z", re.IGNORECASE
 )
@@ -342,6 +360,54 @@ def is_cut_off(text: str, start: int) -> bool:
         return False
     behind = text[start:]
     return _CUT_OFF.search(behind) is not None or (text.count("*") % 2 == 1 and _STAR.search(behind) is not None)
+
+
+def is_first_item(text: str, begin: int) -> bool:
+    """Check whether a heading such as *Solution:* is followed by a list of several items, of which none is the answer.
+
+    Args:
+        text: The folded text.
+        begin: Where what the heading announces begins.
+    """
+    at = begin + len(text[begin:]) - len(text[begin:].lstrip())
+    line = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    if line == 0 or end < 0 or (_ITEM.match(text, line) is None and _ITEM.match(text, at) is None):
+        return False
+    following = end + len(text[end:]) - len(text[end:].lstrip("\n"))
+    return _ITEM.match(text, following) is not None
+
+
+def stands_beside(text: str, start: int, begin: int, at: int) -> bool:
+    """Check whether the last sentence states a number in the same way as the one before it, or in addition to it.
+
+    So do *Anna has 3 apples. Ben has 4 apples.* and *There are 50 states. There are also 5 territories.*
+
+    Args:
+        text: The folded text.
+        start: Start of the answer, behind the thoughts.
+        begin: Start of the last sentence.
+        at: Start of its number.
+    """
+    before = text[start:begin].rstrip(" .!")
+    if not before or "\n" in text[start:begin].strip(" "):
+        return False
+    first = sentence_start(before, len(before) - 1, 0)
+    found = [number for number in find_numbers(before[first:]) if number.is_single]
+    own = text[begin:at]
+    if len(found) != 1 or first > 0:
+        return False
+    if _ALSO.search(own):
+        return True
+    if contains("conclusion", own):
+        return False
+    verb, other = _VERB_BEFORE.search(own), _VERB_BEFORE.search(before[first : first + found[0].span[0]])
+    return verb is not None and other is not None and _stem(verb["verb"]) == _stem(other["verb"])
+
+
+def _stem(verb: str) -> str:
+    verb = verb.casefold()
+    return _SAME_VERB.get(verb, verb.rstrip("s") if verb not in {"is", "has"} else verb)
 
 
 def tells_of_things(text: str, begin: int, span: tuple[int, int], end: int) -> bool:

@@ -11,7 +11,7 @@ from roundtable.reading.folding import fold
 from roundtable.reading.form_texts import says_nothing
 from roundtable.reading.labels import is_label, labelled_value
 from roundtable.reading.numbers import plain, whole_number
-from roundtable.reading.phrases import ANSWER_NOUNS, LINKS, NOUN_WORDS, STATES_NOTHING
+from roundtable.reading.phrases import ANSWER_NOUNS, JUDGEMENTS, LINKS, NOUN_WORDS, STATES_NOTHING
 from roundtable.reading.remarks import remark_start, shows_doubt
 from roundtable.reading.sites import Site, boxes, closing_sentence, contains, cue_sites, lines, sentence_end
 from roundtable.reading.statements import stated_name
@@ -53,6 +53,13 @@ _PLACEHOLDER: Final = re.compile(
 )
 """A place to be filled in, as in *Answer: [your answer]*."""
 _STATES_NOTHING: Final = frozenset(STATES_NOTHING)
+_NOTHING_BEHIND_A_CUE: Final = frozenset((*STATES_NOTHING, *JUDGEMENTS))
+_PROBABLY: Final = re.compile(
+    r"(?:most )?(?:probably|likely|possibly|perhaps|maybe|wahrscheinlich|vermutlich|vielleicht|probablement|peut-être"
+    r"|probablemente|quizás?|probabilmente|forse|provavelmente|talvez|waarschijnlijk|misschien|prawdopodobnie|вероятно"
+    r"|возможно|可能|多分|たぶん|아마)(?:\s|(?<=[\u2e80-\uffef]))",
+    re.IGNORECASE,
+)
 _COPULA: Final = re.compile(r"(?:です|でした|である|입니다|이다)[。.\s]*\Z")
 """The verb that ends a statement in Japanese and Korean."""
 _BOLD_LINE: Final = re.compile(r"\*\*[^*\n:]{1,100}\*\*\.?")
@@ -94,7 +101,7 @@ def read_words(text: str, start: int, original: str, *, is_formula: bool = False
     stated = boxed + [value for value in said if not boxed or not isinstance(value.key, str) or _differs(value, boxed)]
     if stated:
         return _unless_doubted(agreed(stated, text), text)
-    if any(cleaned(original[site.start : site.end]).casefold() in _STATES_NOTHING for site in cues):
+    if any(cleaned(original[site.start : site.end]).casefold() in _NOTHING_BEHIND_A_CUE for site in cues):
         return Reading(certainty="unread", rule="none")
     if (place := labelled_value(text, start)) is not None:
         value = _words_at(text, Site("closing", *place), original, is_formula=is_formula)
@@ -217,12 +224,13 @@ def _words_at(text: str, site: Site, original: str, *, is_formula: bool) -> Valu
         return None
     if not written or len(written) > MOST_CHARS or len(written.split()) > _MOST_WORDS or ENDS_OPEN.search(written):
         return None
-    if written.casefold() in _STATES_NOTHING:
+    if written.casefold() in (_STATES_NOTHING if site.rule == "boxed" else _NOTHING_BEHIND_A_CUE):
         return None
     number = None if is_formula else whole_number(written)
     if number is not None and number.is_single and not number.is_ambiguous:
         return Value(number.value, _with_unit(number, written), site.rule, begin, end, site.is_final)
-    return Value(_key(written), written, site.rule, begin, end, site.is_final)
+    is_sure = _PROBABLY.match(written) is None
+    return Value(_key(written), written, site.rule, begin, end, site.is_final, is_sure)
 
 
 def _end_of_answer(text: str, begin: int, end: int, *, is_formula: bool) -> int:

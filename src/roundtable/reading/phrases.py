@@ -41,6 +41,7 @@ __all__ = [
     "IDIOMS",
     "IMPERATIVES",
     "JOINERS",
+    "JUDGEMENTS",
     "LABEL_NOUNS",
     "LEADS",
     "LINKS",
@@ -313,7 +314,7 @@ REPORTS: Final = _words(
     scrive escribe écrit schreibt afirman pensano dicono credono dizem pensam acreditam denken zeggen menen mówią
     myślą uważają говорят считают думают
     zegt mówi uważa говорит считает утверждает diyor
-    说 认为 表示 によると 言って 言った 言いました 말했 주장 يقول يرى कहता कहते"""
+    说 认为 表示 によると 言って 言った 言いました 言われ 말했 주장 يقول يرى कहता कहते"""
 )
 """Words that show that the answer is somebody else's, or an earlier one."""
 
@@ -417,7 +418,8 @@ MONTHS: Final = _words(
 """Names of months, behind the number of a day."""
 
 RESULT_VERBS: Final = _words(
-    """was had equals makes gives arrive_at come_to yields get gets total totals has have contains needs comes_to
+    """for_a_total_of
+    was had equals makes gives arrive_at come_to yields get gets total totals has have contains needs comes_to
     amounts_to adds_up_to returns
     ergibt macht beträgt hat fait donne vaut da fa sono são zijn wynosi равно будет 等于 得 で
     it's that's takes take need pays pay paid costs cost weighs weigh counted holds lasts carries carry remain
@@ -477,6 +479,7 @@ ADVERBIALS: Final = _words(
 
 DOUBTS: Final = _words(
     """i_heard i've_heard i_have_heard i_read_that i'm_told i_have_been_told it_is_said
+    ich_habe_gehört ich_habe_gelesen mir_wurde_gesagt told_me told_us i_read i've_read
     rumour_has_it rumor_has_it supposedly
     allegedly reportedly man_sagt es_heißt angeblich on_dit se_dice si_dice diz-se men_zegt podobno говорят
     doubt deny denies disagree disagrees hard_to_say difficult_to_say hard_to_believe far_from_clear
@@ -745,6 +748,10 @@ STATES_NOTHING: Final = _words(
     """good_question great_question sure,_here_you_go here_you_go thanks_for_sharing understood i_concur difficult risky
     unknown not_clear hard i_need_more_information i_need_more_time agreed i_agree agree exactly well_said thanks
     thank_you let_me_think ok okay sure right good_point fair_enough
+    happy_to_help i'd_be_happy_to_help sure,_i'd_be_happy_to_help i'd_be_glad_to_help glad_to_help
+    thank_you_for_your_question thanks_for_your_question let_me_think_about_it i_understand interesting_question
+    it_varies opinions_differ not_known not_available debatable subjective a_matter_of_opinion yes_and_no
+    whatever_you_prefer it_depends_on_many_factors gerne_helfe_ich_ihnen 当然可以
     easy trivial up_to_you yours yours_to_find not_easy not_simple
     obvious unclear complicated clear simple below above here following the_following as_follows it_depends tbd n/a na
     - -- ... null none_given see_below see_above einverstanden ich_stimme_zu genau danke d'accord
@@ -753,6 +760,12 @@ STATES_NOTHING: Final = _words(
     согласен согласна 同意 谢谢 賛成です 동의합니다"""
 )
 """Whole texts that state no answer."""
+
+JUDGEMENTS: Final = _words(
+    """wrong correct incorrect right falsch richtig fausse faux incorrecta incorrecto correcta sbagliata errata errada
+    неверный неправильный 错误的 不对的 間違い 間違っています"""
+)
+"""What is said of an answer, as in *The answer is wrong*."""
 
 CHECKS: Final = _words(
     """check quick_check a_quick_check verification verify proof probe kontrolle vérification vérifions comprobación

@@ -110,6 +110,29 @@ _NONE_ALONE: Final = re.compile(
 """A sentence that chooses none, behind an answer."""
 _AS_ANOTHER: Final = re.compile(r"[,;]\s(?:and\s|but\s|while\s)?as an?\s[^,;.]{1,40}\Z", re.IGNORECASE)
 """What joins an option for somebody else, as in *As a tourist I'd choose Porto, as a resident Lisbon*."""
+_FOR_SOME: Final = re.compile(
+    r"[\s*_`\"'#>-]*+(?:for\s(?!(?:the|this|that|these|those reasons|our|my|your|us|me|you|an?|most|all|each|every|any"
+    r"|both|now|example|instance|starters|sure|what|reasons|simplicity)(?![a-z]))[^,.;:\n]{3,40}?(?:,|(?=\sI\s))"
+    r"|when it comes to\s[^,.;:\n]{3,40},|as for\s[^,.;:\n]{3,40},|in (?:spring|summer|autumn|fall|winter),"
+    r"|[a-z]{4,14}ally,"
+    r"|pour les\s[^,.;:\n]{3,40},"
+    r"|para\s(?!(?:mí|mim|nosotros|nós|este|esta|el|la|o|a|nuestr[oa]s?|noss[oa]s?)\s)[^,.;:\n]{3,40},"
+    r"|per (?:le|i|gli)\s[^,.;:\n]{3,40},|для\s[^,.;:\n]{3,30},)",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that is about some people or one side only: *For families, Faro is the best choice*."""
+_HEARD: Final = re.compile(
+    r"(?<![^\W\d_])(?:ich habe (?:gehört|gelesen)|mir wurde gesagt|man sagt|es heißt|j'ai (?:entendu|lu)|on m'a dit"
+    r"|he (?:oído|leído)|me (?:han dicho|dijeron)|ho (?:sentito|letto)|mi hanno detto|(?:eu )?(?:ouvi|li)|me disseram"
+    r"|ik heb (?:gehoord|gelezen)|słyszał[ae]m|я (?:слышал|читал)а?)(?![^\W\d_])",
+    re.IGNORECASE,
+)
+"""What shows before an option that its author only heard of the choice."""
+_WHOLLY: Final = re.compile(
+    r"(?:finally|personally|actually|generally|basically|naturally|really|totally|ideally|originally|practically"
+    r"|realistically|pragmatically|logically|objectively|additionally|especially|essentially|principally),",
+    re.IGNORECASE,
+)
 _OR_ELSE: Final = re.compile(
     r"[\s*_`\"')\].,;:!…\u2013\u2014-]*+(?:or\s(?:is|was|maybe|perhaps|rather|should|could|would|might|possibly|even"
     r"|wait"
@@ -186,6 +209,10 @@ def has_reservation(text: str, span: tuple[int, int], start: int, table: OptionT
     end = _end_of_sentence(text, span[1])
     before = text[sentence_start(text, span[0], start) : span[0]]
     behind = text[span[1] : end]
+    if _HEARD.search(before):
+        return True
+    if _FOR_SOME.match(before) and not _WHOLLY.match(before.lstrip(" *_`\"'#>-\n")):
+        return True
     if _LEANING.search(before) or _SO_IS.search(before) or _OR_ELSE.match(text, span[1]):
         return True
     if _IMPERATIVE_BEFORE.match(before.lstrip()) and _CONSEQUENCE.match(behind):

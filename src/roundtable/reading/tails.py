@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from roundtable.reading.phrases import CONTRASTS, NEGATIONS, words_pattern
+from roundtable.reading.numbers import find_numbers
+from roundtable.reading.phrases import CHECKS, CONTRASTS, NEGATIONS, words_pattern
 from roundtable.reading.sites import lines
 
-__all__ = ["without_tail"]
+__all__ = ["is_check", "without_tail"]
 
 _TAIL: Final = re.compile(
     r"[\s*_]*+(?:(?:let me know|i hope|hope (?:this|that|it)|feel free|please (?:let|feel)|if you(?:'d| would)? (?:like"
@@ -26,6 +27,10 @@ _TAIL: Final = re.compile(
 _TAKES_BACK: Final = re.compile(
     rf"(?:{words_pattern(NEGATIONS)}|n't|{words_pattern(CONTRASTS)}|instead|however|wrong|except)", re.IGNORECASE
 )
+_CHECK_SENTENCE: Final = re.compile(
+    rf"[\s*_]*+(?:(?:as )?an? |to |quick |sanity |zur )*(?:{words_pattern(CHECKS)})[\s*_]*+[:：,]", re.IGNORECASE
+)
+_MOST_BEFORE: Final = 200
 
 
 def without_tail(text: str, start: int) -> str:
@@ -35,3 +40,12 @@ def without_tail(text: str, start: int) -> str:
         found.pop()
         text = text[: found[-1][1]]
     return text
+
+
+def is_check(text: str, start: int, begin: int, end: int) -> bool:
+    """Check whether a sentence checks the last number before it, as in *It is 408. Check: 408 / 17 = 24*."""
+    if _CHECK_SENTENCE.match(text, begin) is None:
+        return False
+    before = text[max(start, begin - _MOST_BEFORE) : begin]
+    written = [before[slice(*found.span)] for found in find_numbers(before)]
+    return bool(written) and written[-1] in text[begin:end]

@@ -15,6 +15,7 @@ from roundtable.reading.number_doubts import (
     is_counted_behind,
     is_cut_off,
     is_denied_behind,
+    is_first_item,
     is_labelled_as_example,
     is_limited,
     is_limited_next,
@@ -24,6 +25,7 @@ from roundtable.reading.number_doubts import (
     is_spoken_about,
     is_supposed,
     repeated_number,
+    stands_beside,
     tells_of_things,
     with_minus_signs,
 )
@@ -55,7 +57,7 @@ from roundtable.reading.sites import (
     sentence_end,
     sentence_start,
 )
-from roundtable.reading.tails import without_tail
+from roundtable.reading.tails import is_check, without_tail
 from roundtable.reading.wrapping import cleaned
 
 if TYPE_CHECKING:
@@ -102,6 +104,7 @@ TURN: Final = re.compile(
     re.IGNORECASE,
 )
 """Where a reason, a correction or a remark begins behind an answer."""
+_TOTAL: Final = re.compile(r",\s(?:and\s)?for a (?:grand |combined )?total of\s", re.IGNORECASE)
 _OR_IN_BRACKETS: Final = re.compile(r"\(\s?(?:or|oder|ou|o|of|lub|или|或)\s", re.IGNORECASE)
 _TWO_VALUES: Final = re.compile(
     r"(?<![\w)^*/+-])([A-Za-z])\s?=\s?-?[0-9][0-9./]*\s?(?:,|;|and|or|und|et|y|e)\s?\1\s?=\s?-?[0-9]", re.IGNORECASE
@@ -159,6 +162,9 @@ _NOT_A_RESULT: Final = re.compile(
     r"|confidence:|i'm [0-9]+)"
     r"|(?i:i have [0-9]+ questions|there are [0-9]+ (?:cases|ways|questions|factors|interpretations|options"
     r"|problems|steps))"
+    r"|(?i:so far|up to now|until now|for now|sub-?total|intermediate|partial (?:result|sum)|(?:typical|common|usual)"
+    r" (?:mistake|error)|mistake is|trap answer|intuitive answer|zwischen(?:ergebnis|summe)|intermédiaire|intermedi[oa]"
+    r"|промежуточн)|中间结果|中間|途中"
     r"|(?i:error(?: code)?:|error [0-9]|failed|exception|rate limit|status(?: code)?:)|HTTP|ret =|forgot|is wrong)"
 )
 """What shows that the number of a sentence is somebody else's, an earlier one, a bound, or no result at all."""
@@ -272,9 +278,6 @@ _MAY_PRECEDE: Final = frozenset(
 """Single words that may stand before a number without changing it."""
 
 
-_CHECK_SENTENCE: Final = re.compile(
-    rf"[\s*_]*+(?:(?:as )?an? |to |quick |sanity |zur )*(?:{words_pattern(CHECKS)})[\s*_]*+[:：,]", re.IGNORECASE
-)
 _MOST_CHECKS: Final = 3
 """Most sentences at the end that are looked at to skip checks of the result."""
 
@@ -376,7 +379,7 @@ def _is_list(text: str, start: int) -> bool:
 def _turn_end(text: str, begin: int, end: int) -> int | None:
     """Return where a reason or a remark begins, else the end; `None` if another number stands behind a semicolon."""
     turn = TURN.search(text, begin, end)
-    if turn is None or turn.start() <= begin:
+    if turn is None or turn.start() <= begin or _TOTAL.match(text, turn.start()):
         return end
     is_other = (
         _SPLIT.match(text, turn.start())
@@ -495,7 +498,7 @@ def _with_percent(found: NumberFound) -> str:
 def _number_at(text: str, site: Site) -> Value | None:
     """Return the number of a box, or the number with which the words of a site begin or to which they lead."""
     begin, end = site.start, site.end
-    if site.rule == "boxed" and OPERATOR.match(text, end + 1):
+    if (site.rule == "boxed" and OPERATOR.match(text, end + 1)) or is_first_item(text, begin):
         return None
     cut = _turn_end(text, begin, end) if site.rule != "boxed" else end
     if cut is None or (site.rule == "boxed" and _is_denied_box(text, site)):
@@ -591,24 +594,16 @@ def _closing_number(text: str, start: int) -> Value | None:
     if text[:stop].rstrip()[-1:] in {"?", "？"} and not is_offer(text, stop):
         return None  # it asks back
     for begin, end in last_sentences(text[:stop], start, _MOST_CHECKS):
-        if _is_check(text, start, begin, end):
+        if is_check(text, start, begin, end):
             continue
-        return _number_in_sentence(text, begin, end, is_all=begin <= first(text, start))
+        value = _number_in_sentence(text, begin, end, is_all=begin <= first(text, start))
+        return None if value is None or stands_beside(text, start, begin, value.start) else value
     return None
 
 
 def _is_spoken_about(text: str, found: NumberFound) -> bool:
     """Check whether the words behind a number say something about it, and are no unit."""
     return is_spoken_about(text, found.span[1]) or is_denied_behind(text, found.span[1])
-
-
-def _is_check(text: str, start: int, begin: int, end: int) -> bool:
-    """Check whether a sentence checks the last number before it, as in *It is 408. Check: 408 / 17 = 24*."""
-    if _CHECK_SENTENCE.match(text, begin) is None:
-        return False
-    before = text[max(start, begin - MOST_CHARS) : begin]
-    written = [before[slice(*found.span)] for found in find_numbers(before)]
-    return bool(written) and written[-1] in text[begin:end]
 
 
 def first(text: str, start: int) -> int:
@@ -683,10 +678,13 @@ def _is_beside_another(text: str, begin: int, end: int, full: int, last: NumberF
         full: End of the sentence.
         last: The number.
     """
-    if _clause_start(text, begin, last.span[0]) > begin or _SUM.search(text, begin, full):
+    clause = _clause_start(text, begin, last.span[0])
+    if (clause > begin and CONTRAST.search(text, max(begin, clause - 8), clause) is None) or _SUM.search(
+        text, begin, full
+    ):
         return False
     numbers = [_shifted(number, begin) for number in islice(find_numbers(text[begin:full]), _MOST_NUMBERS)]
-    stated = [number for number in numbers if _STATED.search(text, begin, number.span[0])]
+    stated = [number for number in numbers if _STATED.search(text, begin, _before_about(text, begin, number))]
     if last.value not in {number.value for number in stated}:
         return False
     if any(number.value != last.value for number in stated):

@@ -234,3 +234,99 @@ def test_an_open_answer_is_read_without_what_stands_around_it(text: str, value: 
 def test_a_plain_choice_of_a_small_model_is_read(text: str) -> None:
     reading = read_reply(text, CITIES)
     assert (reading.certainty, reading.value) == ("certain", "B) Porto"), reading
+
+
+OF_SOME_OR_OF_OTHERS = [
+    (NUMBER, "**Solution:**\n\n- Apples: 3\n- Pears: 4\n- Total: 7"),
+    (NUMBER, "**Answer:**\n- Cost of books: $15\n- Cost of pens: $2\n- Total: $17"),
+    (NUMBER, "Solution:\n- Cost of books: 3 × $5 = $15\n- Cost of pens: 2 × $1 = $2\n- Total cost: $17"),
+    (NUMBER, "**Solution:**\n- Apples: 3\n- Pears: 4"),
+    (NUMBER, "Final Answer:\n\n- John: 12\n- Mary: 15"),
+    (NUMBER, "Solution:\n\n- Step 1: 3 × 5 = 15\n- Step 2: 15 + 2 = 17"),
+    (NUMBER, "An adult human has 206 bones, while babies have about 300."),
+    (NUMBER, "There are 50 states in the US. There are also 5 major territories."),
+    (NUMBER, "The answer is 20. However, if the tax is included, it is 22."),
+    (NUMBER, "The answer is 20 (without tax) or 22 (with tax)."),
+    (NUMBER, "The answer is 20. Or is it 21?"),
+    (NUMBER, "The adult ticket costs 12 euros, but children pay 6."),
+    (NUMBER, "Anna has 3 apples. Ben has 4 apples."),
+    (NUMBER, "A soccer team has 11 players. A basketball team has 5."),
+    (NUMBER, "So far we have 20 apples."),
+    (NUMBER, "The intermediate result is 40."),
+    (NUMBER, "The subtotal is 20."),
+    (NUMBER, "A common mistake is to answer 45."),
+    (NUMBER, "The typical mistake is 20."),
+    (NUMBER, "Das Zwischenergebnis ist 20."),
+    (NUMBER, "El resultado intermedio es 20."),
+    (NUMBER, "中间结果是20。"),
+    (NUMBER, "So far, the total is 20."),
+    (NUMBER, "A trap answer is 20."),
+    (NUMBER, "20だと言われています。"),
+    (CITIES, "For families, Faro is the best choice."),
+    (CITIES, "For families, Faro is the best choice. For business travelers, Lisbon is better."),
+    (CITIES, "It depends on your needs. For limited budgets, Porto is the best choice."),
+    (CITIES, "If you want beaches, choose Faro. For nightlife, Lisbon is the best choice."),
+    (CITIES, "For beach lovers, I recommend Faro."),
+    (CITIES, "When it comes to beaches, Faro is the best option."),
+    (CITIES, "As for beaches, Faro is the best option."),
+    (CITIES, "Culturally, Lisbon is the best choice."),
+    (CITIES, "Pour les familles, Faro est le meilleur choix."),
+    (CITIES, "Para familias, Faro es la mejor opción."),
+    (CITIES, "Ich habe gehört, dass Porto die beste Wahl ist."),
+    (CITIES, "Mir wurde gesagt, dass Porto die beste Wahl ist."),
+    (CITIES, "For those who like wine, Porto is the best option."),
+    (CITIES, "In summer, Faro is the best choice."),
+    (OPEN, "My teacher told me that the answer is Sydney."),
+    (OPEN, "I read somewhere that the answer is Sydney."),
+    (OPEN, "The answer is probably Canberra."),
+    (OPEN, "The answer is not known."),
+    (OPEN, "The answer is debatable."),
+    (OPEN, "The answer is subjective."),
+    (OPEN, "The answer is a matter of opinion."),
+    (OPEN, "The answer is wrong."),
+    (OPEN, "Die Antwort ist falsch."),
+    (OPEN, "La réponse est fausse."),
+    (OPEN, "答案是错误的。"),
+    (OPEN, "Sure, I'd be happy to help!"),
+    (OPEN, "I'd be glad to help."),
+    (OPEN, "Thank you for your question."),
+    (OPEN, "Let me think about it."),
+    (OPEN, "I understand."),
+    (OPEN, "Interesting question!"),
+    (OPEN, "It varies."),
+    (OPEN, "Opinions differ."),
+    (OPEN, "The answer is likely Canberra."),
+]
+STATED_ALL_THE_SAME = [
+    (NUMBER, "The total is $17.", "17"),
+    (NUMBER, "**Answer:**\n\n408", "408"),
+    (NUMBER, "Answer: 17 books", "17"),
+    (CITIES, "For our retreat, Porto is the best choice.", "B) Porto"),
+    (CITIES, "For me, Porto is the best choice.", "B) Porto"),
+    (CITIES, "For this team, I recommend Porto.", "B) Porto"),
+    (NUMBER, "It has 206 bones.", "206"),
+    (NUMBER, "Anna has 3 apples. Ben gives her 4. So she has 7 apples.", "7"),
+    (OPEN, "The answer is Canberra.", "Canberra"),
+    (NUMBER, "Final answer:\n42", "42"),
+    (CITIES, "In the end, Porto is the best choice.", "B) Porto"),
+    (CITIES, "In conclusion, Porto is the best choice.", "B) Porto"),
+    (CITIES, "Overall, Porto is the best choice.", "B) Porto"),
+    (CITIES, "Ultimately, Porto is the best choice.", "B) Porto"),
+    (CITIES, "For these reasons, Porto is the best choice.", "B) Porto"),
+    (CITIES, "In my view, Porto is the best choice.", "B) Porto"),
+    (CITIES, "In summary, Porto is the best choice.", "B) Porto"),
+    (NUMBER, "**Answer:** 3 books cost $15 and 2 pens cost $2, for a total of $17.", "17"),
+    (NUMBER, "25. If you need more detail, ask me.", "25"),
+]
+
+
+@pytest.mark.parametrize(("asked", "text"), OF_SOME_OR_OF_OTHERS)
+def test_an_answer_of_others_for_some_or_beside_another_is_not_certain(asked: Asked, text: str) -> None:
+    reading = read_reply(text, asked)
+    assert reading.certainty != "certain", reading
+
+
+@pytest.mark.parametrize(("asked", "text", "value"), STATED_ALL_THE_SAME)
+def test_an_answer_for_the_question_itself_stays_certain(asked: Asked, text: str, value: str) -> None:
+    reading = read_reply(text, asked)
+    assert (reading.certainty, reading.value) == ("certain", value), reading
