@@ -503,14 +503,13 @@ def _is_prose(answer: str) -> bool:
 def _prose_parsed(answer: str, reading: Reading, asked: Asked | None, warnings: tuple[str, ...]) -> Parsed:
     """Return a position in prose: the sentence in which the answer was read, else the whole text."""
     sentence = _sentence(answer, reading.span) if reading.span is not None else answer
-    parsed = Parsed(
-        position=sentence,
-        reasoning="" if sentence == answer else answer,
-        repaired=True,
-        prose=True,
-        warnings=(*warnings, ASSUMED_CONFIDENCE),
-    )
+    parsed = _as_prose(sentence, warnings, "" if sentence == answer else answer)
     return with_reading(parsed, reading, asked.options if asked else None)
+
+
+def _as_prose(position: str, warnings: tuple[str, ...], reasoning: str = "") -> Parsed:
+    notes = (*warnings, ASSUMED_CONFIDENCE)
+    return Parsed(position=position, reasoning=reasoning, repaired=True, prose=True, warnings=notes)
 
 
 def _sentence(text: str, span: tuple[int, int]) -> str:
@@ -549,10 +548,7 @@ def parse_prose(text: str, options: Sequence[str] | None = None, *, confidence_s
     warnings = (*too_long, "the answer was prose, which is used unchanged" if is_prose else _note(prose, reading))
     if reading.certainty == "certain" and reading.rule not in _UNCHANGED:
         return replace(_prose_parsed(prose, reading, asked, warnings), truncated=bool(too_long))
-    is_cut = is_prose and bool(too_long)
-    parsed = Parsed(
-        position=prose, repaired=True, prose=True, truncated=is_cut, warnings=(*warnings, ASSUMED_CONFIDENCE)
-    )
+    parsed = replace(_as_prose(prose, warnings), truncated=is_prose and bool(too_long))
     return with_reading(parsed, reading, asked.options if asked else None)
 
 
