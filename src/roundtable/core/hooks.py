@@ -163,7 +163,7 @@ class Host(NamedTuple):
     """Information on the library that a plugin runs in.
 
     Example:
-        >>> host = Host(api=1, version="0.2.0", capabilities=frozenset({"modes"}))
+        >>> host = Host(api=1, version="0.3.0", capabilities=frozenset({"modes"}))
         >>> "exporters" in host.capabilities
         False
     """
