@@ -147,7 +147,7 @@ _IN_BRACKETS: Final = re.compile(r"\s?\(([^()\n]{1,60})\)")
 _WITHOUT_PART: Final = re.compile(r"\s*+(?:minus|plus|moins|menos|meno|минус|плюс)\s", re.IGNORECASE)
 """What adds something unknown to a number, or takes it away: *42 minus tax*."""
 _EXAMPLE_LABEL: Final = re.compile(
-    r"(?<![^\W\d_])(?:example|sample|expected|placeholder|template|dummy|hypothetical|beispiel[a-z]*|exemple|ejemplo"
+    r"(?<![^\W\d_])(?:example|sample|expected(?!\svalue)|placeholder|template|dummy|hypothetical|beispiel[a-z]*|exemple|ejemplo"
     r"|esempio|exemplo|voorbeeld[a-z]*|przykład[a-z]*|пример[а-я]*|示例|例)"
     r"(?:\s(?:answer|output|response|format|result|value|reply|solution|antwort|ausgabe|ergebnis|format|antwoord))?"
     r"[\s*_`]*[:：=]\s*[*_`$]*\Z",
