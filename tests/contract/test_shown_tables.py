@@ -49,6 +49,7 @@ async def use_table(folder: Path) -> SimpleNamespace:
         seen.resumed = await table.resume(handle.session_id)
         seen.extended = await table.extend(handle.session_id, rounds=1)
         seen.forked = await table.fork(handle.session_id, at_round=1)
+        seen.repetitions = await table.estimate_rerun(handle.session_id, times=2)
         begun = await table.start_fork(handle.session_id, at_round=1)
         seen.begun = await begun.result()
         seen.stepped = await table.start("Steps?", rounds=2, step=True)
@@ -85,6 +86,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
 
 def test_debates_run_and_are_followed(used: SimpleNamespace) -> None:
     assert (used.estimate.turns, used.estimate.planned_calls) == (6, 6)
+    assert (used.repetitions.turns, used.repetitions.planned_calls) == (6, 6)
     assert (used.streamed[0], used.streamed[-1]) == ("debate_start", "debate_complete")
     assert [result.answer for result in used.many] == ["Tea", "Tea"]
 
