@@ -27,7 +27,7 @@ from integration.engine_kit import (
 )
 
 from roundtable.core.engine.journal import Journal
-from roundtable.core.engine.plan_checks import RunLimits
+from roundtable.core.engine.plan_limits import RunLimits
 from roundtable.engine import SessionManager
 from roundtable.errors import AgentError, SessionError
 from roundtable.providers.scripted import Reply, ScriptedModel

@@ -37,7 +37,7 @@ from roundtable.core.agent.template import AgentTemplate
 from roundtable.core.base.clock import SystemClock
 from roundtable.core.base.ledger import Ledger
 from roundtable.core.engine.journal import Journal
-from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
+from roundtable.core.engine.plan_limits import RunLimits, StepLimiter
 from roundtable.core.engine.policy import DebatePolicy
 from roundtable.core.engine.run import DebateRun
 from roundtable.core.engine.spending import RunBudget

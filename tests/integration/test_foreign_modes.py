@@ -13,7 +13,7 @@ from integration.engine_kit import CountingModel, CourtMode, eventually, table_o
 from integration.server_kit import client_of
 
 from roundtable.api import debates, estimate
-from roundtable.core.engine import plan_checks
+from roundtable.core.engine import plan_limits
 from roundtable.errors import ConfigurationError
 from roundtable.modes import CollaborativeMode, WrappedMode, with_baseline
 from roundtable.types import DebateContext, Plan
@@ -77,7 +77,7 @@ async def test_a_custom_wrapper_of_a_built_in_mode_counts_as_a_custom_mode() -> 
 async def test_a_mode_that_does_not_plan_in_time_ends_its_debate(
     sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_checks, "PLAN_S", 0.2)
+    monkeypatch.setattr(plan_limits, "PLAN_S", 0.2)
     table = table_of(CountingModel("Tea"))
     with pytest.raises(ConfigurationError, match=r"mode 'sleepy' returned no plan within 0\.2 s") as caught:
         await table.debate("Tea?", mode=with_baseline(sleepy), rounds=1)
@@ -114,7 +114,7 @@ async def test_a_built_in_mode_plans_without_an_extra_thread() -> None:
 async def test_an_estimate_does_not_wait_for_a_mode_that_never_ends(
     sleepy: SleepyMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_checks, "PLAN_S", 0.2)
+    monkeypatch.setattr(plan_limits, "PLAN_S", 0.2)
     async with table_of(CountingModel("Tea")) as table:
         with pytest.raises(ConfigurationError, match=r"mode 'sleepy' returned no plan within 0\.2 s"):
             table.estimate("Tea?", mode=sleepy, rounds=1)

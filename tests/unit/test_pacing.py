@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from roundtable.core.engine.plan_checks import StepLimiter
+from roundtable.core.engine.plan_limits import StepLimiter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.both_loops]
 

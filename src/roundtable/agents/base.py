@@ -34,6 +34,10 @@ _CITE_SOURCES: Final = (
 )
 
 
+_NO_FENCE: Final = Fence("")
+"""The fence where nothing is quoted: the tools are only listed."""
+
+
 class BaseAgent(AgentTemplate):
     """An agent that answers through a chat model.
 
@@ -133,16 +137,16 @@ class BaseAgent(AgentTemplate):
         is_off = search is None and self.config.search is False and profile.built_in
         return SeatSearch(False if is_off else search, notes, built_in=profile.built_in)
 
-    def open_conversation(self, context: DebateContext, fence: Fence, listener: TurnListener | None) -> Conversation:
+    def _open_conversation(self, context: DebateContext, fence: Fence, listener: TurnListener | None) -> Conversation:
         """Return the calls of a turn, with the agent's tools and its search; see `AgentTemplate`."""
         tools = allowed_tools(self, context, fence, listener)
         return ToolConversation(self.chat_model, listener, session=context.session_id, tools=tools, search=self._search)
 
-    def offered_tools(self, context: DebateContext) -> tuple[AgentTool, ...]:
+    def _offered_tools(self, context: DebateContext) -> tuple[AgentTool, ...]:
         """Return the tools that a turn may call."""
-        return allowed_tools(self, context, Fence(self._nonce())).offered
+        return allowed_tools(self, context, _NO_FENCE).offered
 
-    def search_setting(self, context: DebateContext) -> Searching:
+    def _search_setting(self, context: DebateContext) -> Searching:
         """Return the search setting of a turn; see `AgentTemplate`."""
         return self._search.setting_for(context)
 

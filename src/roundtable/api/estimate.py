@@ -14,7 +14,7 @@ from roundtable.core.base.eventloop import PerLoop, on_thread
 from roundtable.core.base.words import counted
 from roundtable.core.capabilities import HasFirstRequest
 from roundtable.core.chat_models import meters_of
-from roundtable.core.engine.plan_checks import BoundedMode
+from roundtable.core.engine.plan_limits import BoundedMode
 from roundtable.core.errors import ConfigurationError
 from roundtable.core.mode.rounds import RoundPlanner
 from roundtable.core.mode.simulate import check_config

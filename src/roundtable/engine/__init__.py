@@ -2,7 +2,7 @@
 
 from roundtable.analysis import ConsensusAnalyzer
 from roundtable.core.engine.events import EventHub, Subscription
-from roundtable.core.engine.plan_checks import RunLimits
+from roundtable.core.engine.plan_limits import RunLimits
 from roundtable.core.engine.run import DebateRun
 from roundtable.engine.engine import Adoption, DebateEngine, Extension
 from roundtable.engine.sessions import SessionManager

@@ -19,7 +19,7 @@ from roundtable.core.engine.context_requests import match_answers
 from roundtable.core.engine.events import EventHub, notices
 from roundtable.core.engine.journal import Journal
 from roundtable.core.engine.lease import release, take_lease
-from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
+from roundtable.core.engine.plan_limits import RunLimits, StepLimiter
 from roundtable.core.engine.policy import DebatePolicy
 from roundtable.core.engine.run import DebateRun
 from roundtable.core.engine.spending import RunBudget

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.core.engine.journal import Journal
-    from roundtable.core.engine.plan_checks import StepLimiter
+    from roundtable.core.engine.plan_limits import StepLimiter
     from roundtable.core.errors import QuorumLost
     from roundtable.core.record.fold import Fold
     from roundtable.core.types.answers import ToolCallRecord

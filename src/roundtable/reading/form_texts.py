@@ -77,8 +77,8 @@ _FORM: Final = tuple(
 )
 _BEGINNINGS: Final = frozenset(words[:_FEWEST_WORDS] for words in _FORM)
 _TO_FILL_IN: Final = re.compile(
-    r"<(?:(?:your|the|an?|my|final|bare|short)[\s_])*(?:answer|position|choice|option|bottom[\s_]line|text|string|reasons?"
-    r"|reasoning|value|number|sentence|word|name|letter)s?(?:\s[^<>]{0,40})?>",
+    r"<(?:your[\s_][^<>]{1,60}|(?:(?:the|my|final|bare|short)[\s_])*(?:answer|position|choice|bottom[\s_]line|reasoning)"
+    r"(?:\s[^<>]{0,40})?)>",
     re.IGNORECASE,
 )
 """A place to be filled in, as in `<your answer>`."""

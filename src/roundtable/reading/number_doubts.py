@@ -29,6 +29,7 @@ __all__ = [
     "is_cut_off",
     "is_denied_behind",
     "is_first_item",
+    "is_incidental",
     "is_labelled_as_example",
     "is_limited",
     "is_limited_next",
@@ -39,7 +40,6 @@ __all__ = [
     "is_supposed",
     "repeated_number",
     "stands_beside",
-    "tells_of_things",
     "with_minus_signs",
 ]
 
@@ -93,7 +93,7 @@ _WRONG: Final = re.compile(
 )
 """*The wrong answer*, before a number."""
 _WRONG_BEHIND: Final = re.compile(
-    rf"(?<![^\W\d_])(?:{_WRONG_WORD}|off|mistake|unlikely|impossible|implausible|irrelevant|unknown|falsch|inkorrekt"
+    rf"(?<![^\W\d_])(?:{_WRONG_WORD}|mistake|unlikely|impossible|implausible|irrelevant|unknown|falsch|inkorrekt"
     r"|unmöglich|faux|erroné|incorrect|erróneo|equivocado|sbagliato|errato|errado|incorreto|fout|onjuist|verkeerd"
     r"|błędne|błędny|błędem|niepoprawne|неверно|неправильно|ошибочно|ошибка|yanlıştır|hatalıdır|fel|forkert|feil|galt"
     r"|väärin|väärä|špatně|greșit|sai|λάθος|salah|helytelen|невірно|too (?:high|low|big|small|large|much|many|few)"
@@ -111,20 +111,30 @@ _VERB_BEHIND: Final = re.compile(
 """A verb behind a number, so that what follows says something about it, and isn't its unit."""
 _NEXT_CLAUSE: Final = re.compile(
     r"[,;:(\u2014\u2013\n\uff0c\u3001\uff1b\uff1a]|[.!?](?=\s|\Z)|[\u3002\uff01\uff1f\u0964]|\s-\s"
+    r"|\s(?:because|since|that|who|which|with|without|if|when|where|while|for|and|but|weil|dass|der|die|mit|ohne|parce"
+    r"|qui|que|avec|sans|porque|con|sin|perché|che|senza|omdat|dat|met)(?=\s)",
+    re.IGNORECASE,
 )
 _MOST_DENIAL: Final = 60
 _MOST_DENYING_WORDS: Final = 5
-_TELLS: Final = re.compile(
-    r"[\s*_`]*+(?:(?:he|she|it|they|the|each|every|all|both|this|these|a|an|one|two|three|four|five|six|seven|eight|nine"
-    r"|ten|er|sie|der|die|das|jede[rs]?|elle|ils|elles|le|la|les|chaque|ella|él|ellos|ellas|el|los|las|cada|lui|lei"
-    r"|il|gli|ela|ele|zij|hij|het)\s[^:\n]*[^\W\d_]{2}[\s*_`$]+"
-    r"|(?:there|hay|il y en a|il y a|ci sono|há|er zijn|es gibt|jest|są|in total|altogether|insgesamt|au total|en total"
-    r"|in totale|no total|in totaal|łącznie|razem|всего|итого|toplam|(?:i|we) (?:count(?:ed)?|got|found|estimated?"
-    r"|calculated?|computed?|obtain(?:ed)?|guess))(?:\s[^:\n]*)?[\s*_`$]+)\Z",
+_FIRST_WIDE: Final = "\u0900"
+"""First letter of the scripts in which a verb ends the clause."""
+_INCIDENTAL: Final = re.compile(
+    r"[\s*_`#>-]*+(?:(?:as of|let me|let's|let us|please|now|then|next|first|to [a-z]+)(?![a-z])[^:]*"
+    r"|(?:i'm|i am|my name is|this is|we're|we are|i|we) (?!(?:count(?:ed)?|get|got|find|found|estimate|estimated"
+    r"|calculated?|computed?|obtain(?:ed)?|guess|see|have|need|paid|pay|bought|made|did|would|'d)(?![a-z]))[^:]*"
+    r"|(?:error|failure|warning|exception|status|http|rate|code|confidence|certainty|model|version|temperature|tokens?|limit"
+    r"|timeout|retry|ret|errno|exit|example|sample|expected (?:format|output|answer|result)|placeholder|step|round|page"
+    r"|line|note|date|year|id|score|question|task|problem|part|option)(?![a-z])[^:=]{0,30}(?:[:=]|\s)[^:]*)\Z",
     re.IGNORECASE,
 )
-"""A sentence about persons or things, up to its number: *She walked*."""
-_SPOKEN_OF: Final = re.compile(r"[\s*_`]*+(?:(?:hay|há|yüzde)\s|百分之)[\s*_`$]*", re.IGNORECASE)
+"""A sentence whose only number is not the result: a message, a label of something else, what its author is about to do."""
+_ANSWER_BEHIND: Final = re.compile(
+    rf"[\s*_`]*+(?:{words_pattern(LINKS)})\s(?:(?:the|my|our|die|das|la|le|el|il|a|o|het|de)\s)?(?:[^\W\d_]+\s)?"
+    rf"(?:{words_pattern(ANSWER_NOUNS)}|total|sum|number)",
+    re.IGNORECASE,
+)
+"""*Is the answer*, behind a number."""
 _LINK_BEHIND: Final = re.compile(rf"(?:{words_pattern(LINKS)})", re.IGNORECASE)
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,2}[.)])[ \t]+(?=\S)")
 _ALSO: Final = re.compile(
@@ -135,14 +145,13 @@ _ALSO: Final = re.compile(
     re.IGNORECASE,
 )
 """Words of a sentence that adds something to what was said."""
-_VERB_BEFORE: Final = re.compile(
-    r"(?<![^\W\d_])(?P<verb>ha(?:s|ve|d)|is|are|was|were|costs?|pays?|needs?)[\s*_`$]+\Z", re.IGNORECASE
-)
-_SAME_VERB: Final = {"have": "has", "had": "has", "are": "is", "was": "is", "were": "is"}
+_HAS: Final = re.compile(r"(?<![^\W\d_])ha(?:s|ve|d)[\s*_`$]+\Z", re.IGNORECASE)
 _AT_AN_END: Final = re.compile(
-    r"(?:start|starts|started|begins?|began|ends?|ended|opens?|opened)\s(?:with|in|on|at|by)\s[*_`$]*\Z", re.IGNORECASE
+    r"(?:start|starts|started|begins?|began|ends?|ended|opens?|opened)\s(?:with|in|on|at|by)\s[*_`$]*\Z"
+    r"|なら\s*\Z",
+    re.IGNORECASE,
 )
-"""*He started with*, whose number is given."""
+"""*He started with*, whose number is given, or a condition in Japanese."""
 _IN_BRACKETS: Final = re.compile(r"\s?\(([^()\n]{1,60})\)")
 _WITHOUT_PART: Final = re.compile(r"\s*+(?:minus|plus|moins|menos|meno|минус|плюс)\s", re.IGNORECASE)
 """What adds something unknown to a number, or takes it away: *42 minus tax*."""
@@ -279,8 +288,19 @@ def is_denied_behind(text: str, end: int) -> bool:
     rest = _NEXT_CLAUSE.split(text[end : end + _MOST_DENIAL], maxsplit=1)[0]
     if _WITHOUT_PART.match(rest):
         return True
-    words = " ".join(rest.split()[:_MOST_DENYING_WORDS])
-    return bool(words) and (contains("negation", words) or _WRONG_BEHIND.search(words) is not None)
+    words = rest.split()[:_MOST_DENYING_WORDS]
+    if not words:
+        return False
+    if rest.lstrip(" *_`")[:1] >= _FIRST_WIDE:
+        return _denies(" ".join(words))
+    if "-" not in words[0] and _denies(words[0]):
+        return True
+    verb = _LINK_BEHIND.search(rest) or _VERB_BEHIND.match(rest)
+    return verb is not None and len(rest[: verb.start()].split()) <= _MOST_THINGS and _denies(rest[verb.start() :])
+
+
+def _denies(words: str) -> bool:
+    return contains("negation", words) or _WRONG_BEHIND.search(words) is not None
 
 
 def is_other_in_words(text: str, end: int, value: Fraction) -> bool:
@@ -375,7 +395,9 @@ def is_first_item(text: str, begin: int) -> bool:
     if line == 0 or end < 0 or (_ITEM.match(text, line) is None and _ITEM.match(text, at) is None):
         return False
     following = end + len(text[end:]) - len(text[end:].lstrip("\n"))
-    return _ITEM.match(text, following) is not None
+    item = _ITEM.match(text, following)
+    stop = text.find("\n", following)
+    return item is not None and any(True for _ in find_numbers(text[item.end() : stop if stop >= 0 else len(text)]))
 
 
 def stands_beside(text: str, start: int, begin: int, at: int) -> bool:
@@ -401,19 +423,17 @@ def stands_beside(text: str, start: int, begin: int, at: int) -> bool:
         return True
     if contains("conclusion", own):
         return False
-    verb, other = _VERB_BEFORE.search(own), _VERB_BEFORE.search(before[first : first + found[0].span[0]])
-    return verb is not None and other is not None and _stem(verb["verb"]) == _stem(other["verb"])
+    counted = next((number.unit for number in find_numbers(text[at:]) if number.span[0] == 0), "")
+    is_same = not counted or _first_word(counted) == _first_word(found[0].unit)
+    return is_same and all(_HAS.search(lead) for lead in (own, before[: found[0].span[0]]))
 
 
-def _stem(verb: str) -> str:
-    verb = verb.casefold()
-    return _SAME_VERB.get(verb, verb.rstrip("s") if verb not in {"is", "has"} else verb)
+def _first_word(unit: str) -> str:
+    return unit.split(" ", maxsplit=1)[0].casefold()
 
 
-def tells_of_things(text: str, begin: int, span: tuple[int, int], end: int) -> bool:
-    """Check whether a sentence tells how many or how much of something there is: *She walked 3000 steps*.
-
-    A sentence in an unknown language, a label or what the author does may hold any number.
+def is_incidental(text: str, begin: int, span: tuple[int, int], end: int) -> bool:
+    """Check whether the only number of a reply need not be its result: *Error code: 429*, *The 5 apples are red*.
 
     Args:
         text: The folded text.
@@ -422,13 +442,15 @@ def tells_of_things(text: str, begin: int, span: tuple[int, int], end: int) -> b
         end: End of the sentence.
 
     Example:
-        >>> tells_of_things("She walked 3000 steps", 0, (11, 15), 21), tells_of_things("Det var 3000", 0, (8, 12), 12)
-        (True, False)
+        >>> is_incidental("She walked 3000 steps", 0, (11, 15), 21), is_incidental("Now add 5", 0, (8, 9), 9)
+        (False, True)
     """
     lead = text[begin : span[0]]
-    is_told = _TELLS.match(lead) is not None and len(lead.split()) > 1
-    is_told = is_told or _SPOKEN_OF.fullmatch(lead) is not None
-    return is_told and _AT_AN_END.search(lead) is None and _LINK_BEHIND.search(text, span[1], end) is None
+    is_given = _INCIDENTAL.match(lead) or _AT_AN_END.search(lead) or worded_number(lead.rstrip(" (")) is not None
+    if is_given or contains("exception", lead):
+        return True
+    is_answer = _ANSWER_BEHIND.match(text, span[1], end) is not None
+    return not is_answer and _LINK_BEHIND.search(text, span[1], end) is not None
 
 
 def repeated_number(text: str) -> str | None:

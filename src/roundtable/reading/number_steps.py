@@ -85,6 +85,11 @@ _TOLD: Final = re.compile(
     re.IGNORECASE,
 )
 """A sentence that tells what to do next."""
+_LEADS_ON: Final = re.compile(
+    r"\s(?:to (?:get|obtain|find|reach)|gives|giving|which is|makes)\s[^\n]*\Z|=[^\n]*[+*/×-][^\n]*=|[+*/×-][^\n]*=",
+    re.IGNORECASE,
+)
+"""What leads from a calculation to its result."""
 _PARTS_OF_A_NUMBER: Final = re.compile(
     r"[\s*_]*+(?:digits?|decimals?|decimal places?|characters?|letters?|words?|parts?|significant (?:digits|figures)"
     r"|stellen|ziffern|chiffres|décimales|cifras|dígitos|decimales|cifre|decimali|casas|cijfers|cyfr[ya]?|цифр[ыа]?|位数?|桁)"
@@ -125,7 +130,7 @@ def is_step(text: str, start: int, at: int) -> bool:
     begin = sentence_start(text, at, start)
     if _LIST_BEGUN.fullmatch(text, start) or (_SPOKEN.fullmatch(text, begin, at) and counts_speech(text, end)):
         return True
-    if _OPERAND.search(text, begin, at) or _TOLD.match(text, begin, at):
+    if _OPERAND.search(text, begin, at) or (_TOLD.match(text, begin, at) and not _LEADS_ON.search(text, begin, at)):
         return True
     if _PARTS_OF_A_NUMBER.match(text, end) and _HAS_PARTS.search(text, begin, at):
         return True

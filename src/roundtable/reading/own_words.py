@@ -54,6 +54,10 @@ _PLACEHOLDER: Final = re.compile(
 """A place to be filled in, as in *Answer: [your answer]*."""
 _STATES_NOTHING: Final = frozenset(STATES_NOTHING)
 _NOTHING_BEHIND_A_CUE: Final = frozenset((*STATES_NOTHING, *JUDGEMENTS))
+_ITEM_SIGN: Final = re.compile(r"\A(?:[>\u2022*]\s+(?=[^\W\d_])|-\s+(?=[A-Z\u00c0-\u00de][^\W\d_]))")
+"""The sign of a quotation or of a list, before the words of its only item."""
+_CLOSING: Final = frozenset("*_`\"'”»")
+"""Signs behind the question mark of a title."""
 _PROBABLY: Final = re.compile(
     r"(?:most )?(?:probably|likely|possibly|perhaps|maybe|wahrscheinlich|vermutlich|vielleicht|probablement|peut-être"
     r"|probablemente|quizás?|probabilmente|forse|provavelmente|talvez|waarschijnlijk|misschien|prawdopodobnie|вероятно"
@@ -195,7 +199,7 @@ def _brief(original: str, start: int, *, is_formula: bool) -> Reading:
     is_wide = any(char >= "\u2e80" for char in whole)
     if len(whole.split()) > most or (is_wide and len(whole) > _MOST_WIDE):
         return Reading(certainty="unread", rule="none")
-    value = cleaned(whole)
+    value = cleaned(whole if is_formula or "\n" in whole else _ITEM_SIGN.sub("", whole, count=1))
     if not value or INNER_END.search(inner) or ENDS_OPEN.search(value) or JOINED.search(value):
         return Reading(certainty="unread", rule="none")
     if (
@@ -212,7 +216,7 @@ def _words_at(text: str, site: Site, original: str, *, is_formula: bool) -> Valu
     begin, end = site.start, site.end
     if site.rule == "boxed" and OPERATOR.match(text, end + 1):
         return None
-    if site.rule != "boxed" and text[end : end + 1] in {"?", "？"}:
+    if site.rule != "boxed" and text[end : end + 1] in {"?", "？"} and text[end + 1 : end + 2] not in _CLOSING:
         return None
     if site.rule != "boxed":
         end = _end_of_answer(text, begin, end, is_formula=is_formula)
@@ -230,7 +234,7 @@ def _words_at(text: str, site: Site, original: str, *, is_formula: bool) -> Valu
     if number is not None and number.is_single and not number.is_ambiguous:
         return Value(number.value, _with_unit(number, written), site.rule, begin, end, site.is_final)
     is_sure = _PROBABLY.match(written) is None
-    return Value(_key(written), written, site.rule, begin, end, site.is_final, is_sure)
+    return Value(_key(written), written, site.rule, begin, end, site.is_final, is_sure=is_sure)
 
 
 def _end_of_answer(text: str, begin: int, end: int, *, is_formula: bool) -> int:

@@ -193,7 +193,7 @@ CHOICE_VERBS: Final = _words(
     il_mio_voto_va_a meu_voto_vai_para mijn_stem_gaat_naar oddaję_głos_na
     ich_habe_mich_für j'ai_choisi j'ai_opté_pour he_elegido he_escogido ho_scelto escolhi eu_escolhi
     ik_heb_gekozen_voor wybrałem wybrałam я_выбрал я_выбрала
-    i'll_stick_with i_will_stick_with i'll_stay_with i_will_stay_with i'll_keep
+    i'll_stick_with i_will_stick_with i'll_stay_with i_will_stay_with
     that_leaves leaves_us_with leaving_only it_stays it_remains i_stay_with i'm_staying_with bleibt_nur es_bleibt
     il_reste queda rimane zostaje остаётся 剩下"""
 )
@@ -246,8 +246,6 @@ VERB_ENDINGS: Final = _words(
     is_the_most_balanced is_the_most_promising is_the_most_convincing is_the_most_effective is_the_most_efficient
     is_the_most_reliable is_the_most_likely is_the_most_robust stays_my is_still_my remains_my
     gets_my_vote wins_for_me would_be_my
-    die_beste_wahl_ist die_beste_option_ist die_beste_lösung_ist die_beste_stadt_ist die_richtige_wahl_ist
-    am_besten_ist die_richtige_antwort_ist die_bessere_wahl_ist
     ist_richtig ist_korrekt scheint_mir_die_beste scheint_mir_am_besten wäre_meine ist_das_richtige ist_der_richtige
     ist_die_beste ist_der_beste ist_das_beste ist_die_richtige ist_meine_wahl ist_meine_antwort ist_meine_empfehlung
     ist_meine_erste ist_mein_favorit ist_die_bessere_wahl ist_die_bessere_lösung wäre_die_beste wäre_die_bessere_wahl
@@ -347,7 +345,7 @@ NEGATIONS: Final = _words(
 """Words that negate."""
 
 CONDITIONS: Final = _words(
-    """if unless whether depends depending provided assuming otherwise in_case
+    """s'il if unless whether depends depending provided assuming otherwise in_case
     wenn falls sofern ob es_sei_denn si à_moins dépend si_no salvo depende a_meno dipende caso als tenzij indien
     jeśli jeżeli chyba_że если eğer ise 如果 若 取决于 もし 場合 만약 라면 إذا अगर यदि"""
 )

@@ -39,7 +39,7 @@ _COMMA: Final = re.compile(r"[\s*_]*+(?:[:,\u2014]|-{1,2}\s)[\s*_]*+(?=\S)")
 _STRUCK_OUT: Final = re.compile(r"~~(?=[^\s~])[^~\n]{1,400}~~|<(del|strike)>[^<\n]{1,400}</\1>", re.IGNORECASE)
 """Words that the author crossed out."""
 _EXPLANATION: Final = re.compile(
-    r"\n[\s*_#>-]*+(?:(?:my |the |brief |short |step-by-step )?(?:reasoning|reasons?|rationale|explanation"
+    r"\n[ \t*_#>-]*+(?:(?:my |the |brief |short |step-by-step )?(?:reasoning|reasons?|rationale|explanation"
     r"|justification|because|why|begründung|erklärung|grund|gründe|raisonnement|explication|justification|raisons?|razonamiento"
     r"|explicación|justificación|razón|ragionamento|spiegazione|motivazione|raciocínio|explicação|justificativa"
     r"|uitleg|redenering|toelichting|motivering|uzasadnienie|wyjaśnienie|обоснование|объяснение|пояснение|gerekçe"
@@ -47,6 +47,12 @@ _EXPLANATION: Final = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a paragraph that explains the answer before it."""
+_HEADING: Final = re.compile(
+    r"\W*(?:analysis|question|problem|task|summary|overview|introduction|context|background|step|part|answer|response"
+    r"|solution|hello|hi|hey|dear|sure|okay|ok|great|good|thanks|thank|analyse|frage|question|pregunta|domanda)(?![^\W\d_])",
+    re.IGNORECASE,
+)
+"""The first word of a heading or a greeting."""
 _UNSURE: Final = re.compile(
     r"(?<![^\W\d_])(?:not (?:so |entirely |completely |really |very |too |quite )?(?:sure|certain|confident)|unsure"
     r"|uncertain|might be wrong|may be wrong|just a guess|nicht sicher|unsicher|pas (?:sûre?|certaine?)"
@@ -142,7 +148,9 @@ def _with_explanation(
     )
     if answer.certainty != "certain" or answer.value is None:
         return reading
-    if reading.value is not None and asked.kind not in {"open", "formula"}:
+    if asked.kind in {"open", "formula"}:
+        return answer if reading.value is None and _HEADING.match(answer.value) is None else reading
+    if reading.value is not None:
         candidates = tuple(dict.fromkeys((answer.value, reading.value)))
         return answer if len(candidates) == 1 else Reading(certainty="unread", rule="several", candidates=candidates)
     is_other = asked.kind == "number" and leads_to_another(folded, label.end(), answer.value)

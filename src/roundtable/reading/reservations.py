@@ -92,7 +92,7 @@ _DOUBT_ALONE: Final = re.compile(
 _CHOOSING: Final = r"(?:vote for|choose|pick|take|select|recommend|support|want|go with|opt for)"
 _NONE: Final = (
     rf"(?:i|we)(?:'d|'ll|\swould|\swill)?\s(?:still\s|rather\s)?{_CHOOSING}\s(?:none|neither|no one|nothing|no option)"
-    r"|(?:none|neither) of (?:these|them|those|the (?:above|options))"
+    r"|(?:none|neither) of (?:these|them|those|the (?:above|options))(?=[\s*_]*(?:[.,!;]|\Z)|\sfor (?:me|us)(?![a-z]))"
     r"|(?:i|we)\s(?:won't|will not|wouldn't|would not|can't|cannot|don't|do not|refuse to|decline to)\s(?:want to\s)?"
     r"(?:choose|pick|decide|vote|select|commit)(?:\s(?:any|one|either|between|at all)(?![a-z]))?"
     r"(?=[\s*_]*(?:[.!,;]|\Z)|\s(?:any|one|either|between|at all))"
@@ -110,14 +110,19 @@ _NONE_ALONE: Final = re.compile(
 """A sentence that chooses none, behind an answer."""
 _AS_ANOTHER: Final = re.compile(r"[,;]\s(?:and\s|but\s|while\s)?as an?\s[^,;.]{1,40}\Z", re.IGNORECASE)
 """What joins an option for somebody else, as in *As a tourist I'd choose Porto, as a resident Lisbon*."""
+_PEOPLE: Final = (
+    r"(?:families|couples|singles|groups|beginners|experts|professionals|travell?ers|tourists|visitors|students|children|kids"
+    r"|adults|seniors|parties|nightlife|beaches|culture|history|food|budgets|lovers|fans|trips|enthusiasts)"
+)
 _FOR_SOME: Final = re.compile(
-    r"[\s*_`\"'#>-]*+(?:for\s(?!(?:the|this|that|these|those reasons|our|my|your|us|me|you|an?|most|all|each|every|any"
-    r"|both|now|example|instance|starters|sure|what|reasons|simplicity)(?![a-z]))[^,.;:\n]{3,40}?(?:,|(?=\sI\s))"
-    r"|when it comes to\s[^,.;:\n]{3,40},|as for\s[^,.;:\n]{3,40},|in (?:spring|summer|autumn|fall|winter),"
-    r"|[a-z]{4,14}ally,"
-    r"|pour les\s[^,.;:\n]{3,40},"
-    r"|para\s(?!(?:mí|mim|nosotros|nós|este|esta|el|la|o|a|nuestr[oa]s?|noss[oa]s?)\s)[^,.;:\n]{3,40},"
-    r"|per (?:le|i|gli)\s[^,.;:\n]{3,40},|для\s[^,.;:\n]{3,30},)",
+    rf"[\s*_`\"'#>-]*+(?:for\s(?:those|people|anyone|everyone|somebody|someone)\s(?:who|with|in|looking)\s[^,.;:\n]{{3,40}}?(?:,|(?=\sI\s))"
+    rf"|for\s(?:(?:[a-z]+\s){{0,2}}{_PEOPLE}|a\s(?:limited|tight|small|low|high|large)\sbudget)(?:,|(?=\sI\s))"
+    r"|when it comes to\s[^,.;:\n]{3,40},|as for\s(?!my|our|me|us|the (?:answer|choice|vote))[^,.;:\n]{3,40}"
+    r",|in (?:spring|summer|autumn|fall|winter),|culturally,|historically,"
+    r"|pour les\s(?:familles|couples|groupes|débutants|enfants|étudiants|voyageurs|touristes)[^,.;:\n]{0,20},"
+    r"|para\s(?:las\s|los\s)?(?:familias|parejas|grupos|principiantes|niños|estudiantes|viajeros|turistas)[^,.;:\n]{0,20},"
+    r"|per (?:le|i|gli)\s(?:famiglie|coppie|gruppi|principianti|bambini|studenti|viaggiatori|turisti)[^,.;:\n]{0,20},"
+    r"|для (?:семей|пар|групп|детей|студентов|туристов)[^,.;:\n]{0,20},)",
     re.IGNORECASE,
 )
 """The beginning of a sentence that is about some people or one side only: *For families, Faro is the best choice*."""
@@ -128,11 +133,6 @@ _HEARD: Final = re.compile(
     re.IGNORECASE,
 )
 """What shows before an option that its author only heard of the choice."""
-_WHOLLY: Final = re.compile(
-    r"(?:finally|personally|actually|generally|basically|naturally|really|totally|ideally|originally|practically"
-    r"|realistically|pragmatically|logically|objectively|additionally|especially|essentially|principally),",
-    re.IGNORECASE,
-)
 _OR_ELSE: Final = re.compile(
     r"[\s*_`\"')\].,;:!…\u2013\u2014-]*+(?:or\s(?:is|was|maybe|perhaps|rather|should|could|would|might|possibly|even"
     r"|wait"
@@ -211,7 +211,7 @@ def has_reservation(text: str, span: tuple[int, int], start: int, table: OptionT
     behind = text[span[1] : end]
     if _HEARD.search(before):
         return True
-    if _FOR_SOME.match(before) and not _WHOLLY.match(before.lstrip(" *_`\"'#>-\n")):
+    if _FOR_SOME.match(before):
         return True
     if _LEANING.search(before) or _SO_IS.search(before) or _OR_ELSE.match(text, span[1]):
         return True

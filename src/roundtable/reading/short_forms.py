@@ -81,6 +81,10 @@ _BETTER: Final = _form_pattern(
     r" (?:(?P<all>(?:all (?:of )?)?(?:the )?others?(?: options| choices| cities| two| ones)?)"
     r"|(?:both |either )?@(?:(?:,|,? (?:and|or|und|oder|et|y|e|en|i)) @)*)"
 )
+_MEANT: Final = _form_pattern(
+    r"(?:ich|wir) (?:denken?|glauben?|finden?|meinen?),? dass @ (?:die|der|das) (?:beste|richtige|bessere)"
+    r" (?:wahl|option|lösung|stadt|antwort|ort|entscheidung) (?:ist|wäre)"
+)
 _PLACED: Final = re.compile(
     rf"(?:(?:option|choice|answer|number|no\."
     rf"|#) ?)?[(\[]?(?P<number>[1-9][0-9]?)[)\].:]*(?: [\u2013\u2014-])? {_OPTION}[.!]*"
@@ -112,6 +116,8 @@ def short_form(text: str, start: int, table: OptionTable) -> Named | None:
     for chosen, patterns in enumerate((_CHOOSES_FIRST, _CHOOSES_SECOND)):
         if any(pattern.fullmatch(form) for pattern in patterns) and mentions[0].options != mentions[1].options:
             return mentions[chosen]
+    if len(mentions) == 1 and _MEANT.fullmatch(form):
+        return mentions[0]
     if (better := _BETTER.fullmatch(form)) is not None:
         others = {named.options for named in mentions[1:]}
         is_best = better["all"] is not None or len(others - {mentions[0].options}) == len(table.options) - 1

@@ -99,7 +99,7 @@ _LINK: Final = re.compile(
     rf"(?:(?:,?\s?(?:therefore|then|thus|here|also|daher|donc)\s?,?\s?)?(?:{words_pattern(LINKS)})|[:=]"
     rf"|-{{1,2}}(?=\s)|—|→|[=-]>|(?<=[\u0900-\u097f]\s)(?=[^।.,;:\n]{{1,60}}\sहै))"
     rf"(?:\s(?:{words_pattern(LINK_ADVERBS)})(?![a-z]))?"
-    r"(?:[\s*_`]*+(?:[:=]|—))?(?:\s+(?:that|clearly|definitely|obviously|certainly|undoubtedly|surely|naturally|simply"
+    r"(?:[\s*_`]*+(?:[:=]|—))?(?:\s+(?:that|clearly|definitely|obviously|certainly|undoubtedly|surely|simply"
     r"|therefore|thus|still|indeed|again|most\slikely)(?![a-z]),?)?",
     re.IGNORECASE,
 )

@@ -9,8 +9,13 @@ __all__ = ["answer_start", "without_thoughts"]
 
 _TAGS: Final = r"think|thinking|thought|seed:think"
 _OPENING: Final = re.compile(rf"\s*+(<(?:{_TAGS})>|\[THINK\]|<\|channel>thought\b)", re.IGNORECASE)
-_LATER: Final = re.compile(
-    rf"(?:^[ \t]*+|(?<=[.!?,])[ \t]++|\A\s*+\w++[ \t]++)(?:<(?:{_TAGS})>|\[THINK\])", re.IGNORECASE | re.MULTILINE
+_LATER: Final = re.compile(rf"<(?:{_TAGS})>|\[THINK\]", re.IGNORECASE)
+_GREETING: Final = re.compile(
+    r"(?:(?:sure|of course|certainly|absolutely|okay|ok|alright|all right|great|good|hello|hi|hey|hmm?|thanks|thank you"
+    r"|understood|let me (?:think|see)|let's (?:think|see)|right|well|yes|gerne|natürlich|klar|bien sûr|claro"
+    r"|certo|好的|当然)"
+    r"(?: (?:question|thing|there|about (?:it|this|that)|step by step|for (?:the|your) question))?[!.,… ]*\s*)+",
+    re.IGNORECASE,
 )
 """Thoughts that begin behind a greeting."""
 _MOST_GREETING: Final = 120
@@ -56,8 +61,7 @@ def _behind_greeting(text: str) -> re.Match[str] | None:
     """Return where thoughts begin behind a greeting, unless its words mention the tag."""
     has_tag = "<" in text[:_MOST_GREETING] or "[" in text[:_MOST_GREETING]
     later = _LATER.search(text, 0, _MOST_GREETING) if has_tag and _OPENING.match(text) is None else None
-    greeting = "" if later is None else text[: later.start()].rstrip()
-    return None if '"' in greeting or greeting.endswith(":") else later
+    return later if later is not None and _GREETING.fullmatch(text, 0, later.start()) else None
 
 
 def _end_of_thoughts(text: str, opening: re.Match[str]) -> int | None:

@@ -16,6 +16,7 @@ from roundtable.reading.number_doubts import (
     is_cut_off,
     is_denied_behind,
     is_first_item,
+    is_incidental,
     is_labelled_as_example,
     is_limited,
     is_limited_next,
@@ -26,7 +27,6 @@ from roundtable.reading.number_doubts import (
     is_supposed,
     repeated_number,
     stands_beside,
-    tells_of_things,
     with_minus_signs,
 )
 from roundtable.reading.number_steps import is_step
@@ -162,10 +162,12 @@ _NOT_A_RESULT: Final = re.compile(
     r"|confidence:|i'm [0-9]+)"
     r"|(?i:i have [0-9]+ questions|there are [0-9]+ (?:cases|ways|questions|factors|interpretations|options"
     r"|problems|steps))"
-    r"|(?i:so far|up to now|until now|for now|sub-?total|intermediate|partial (?:result|sum)|(?:typical|common|usual)"
-    r" (?:mistake|error)|mistake is|trap answer|intuitive answer|zwischen(?:ergebnis|summe)|intermédiaire|intermedi[oa]"
+    r"|(?i:so far|up to now|until now|sub-?total|intermediate (?:result|value(?! theorem)|sum|total|step)"
+    r"|partial (?:result|sum)|(?:typical|common|usual) (?:mistake|error)|mistake is"
+    r"|trap answer|intuitive answer|zwischen(?:ergebnis|summe)|intermédiaire|intermedi[oa]"
     r"|промежуточн)|中间结果|中間|途中"
-    r"|(?i:error(?: code)?:|error [0-9]|failed|exception|rate limit|status(?: code)?:)|HTTP|ret =|forgot|is wrong)"
+    r"|(?i:error(?: code)?:|error [0-9]|failed,|failed:|exception:|rate limit|status(?: code)?:)|HTTP|ret ="
+    r"|forgot|is wrong)"
 )
 """What shows that the number of a sentence is somebody else's, an earlier one, a bound, or no result at all."""
 _UNSOLVED: Final = re.compile(
@@ -291,8 +293,8 @@ class Value(NamedTuple):
     start: int
     end: int
     is_final: bool
-    is_led_to: bool = True
-    """Whether words lead to the value; a number that is only the one number of a sentence may be anything."""
+    is_sure: bool = True
+    """Whether nothing speaks against the value, as *probably* does."""
 
 
 def read_number(text: str, start: int) -> Reading:
@@ -447,7 +449,7 @@ def _alone(text: str, start: int) -> Value | None:
     behind = text[found.end : end].strip(AROUND + ")]}\\")
     if (
         len(behind.split()) > 3
-        or _is_spoken_about(text, found)
+        or _is_said_of(text, found)
         or _JUDGED.match(text, found.span[1])
         or _MONTH.match(text, found.span[1], end)
         or INNER_END.search(text, found.end, end)
@@ -459,7 +461,7 @@ def _alone(text: str, start: int) -> Value | None:
 
 def _certain(value: Value) -> Reading:
     written = value.written or _written(value.key)
-    certainty: Literal["certain", "likely"] = "certain" if value.is_led_to else "likely"
+    certainty: Literal["certain", "likely"] = "certain" if value.is_sure else "likely"
     return Reading(certainty=certainty, rule=value.rule, value=written, span=(value.start, value.end))
 
 
@@ -566,7 +568,7 @@ def _opening_number(text: str, start: int) -> Value | None:
     if _NEXT_ITEM.search(text, end) or text[end + 1 : end + _MOST_CORRECTION].lstrip()[:1].isdigit():
         return None
     found = whole_number(text[begin:end])
-    if found is None or _is_spoken_about(text[begin:end], found):
+    if found is None or _is_said_of(text[begin:end], found):
         return None
     if not _is_answer(text, _shifted(found, begin)) or len(text[begin:end].split()) > 4:
         return None
@@ -586,7 +588,7 @@ def _closing_number(text: str, start: int) -> Value | None:
         found = whole_number(cleaned(text[begin:end]))
         if any(sign.search(text, begin, end) for sign in (_BANG, _TIME)) or _ITEM.match(text, begin, end):
             return None
-        if found is not None and _is_spoken_about(cleaned(text[begin:end]), found):
+        if found is not None and _is_said_of(cleaned(text[begin:end]), found):
             return None
         if found is not None and found.is_single and not found.is_ambiguous and len(found.unit.split()) <= 2:
             return Value(found.value, _with_percent(found), "closing", begin, end, is_final=True)
@@ -601,7 +603,7 @@ def _closing_number(text: str, start: int) -> Value | None:
     return None
 
 
-def _is_spoken_about(text: str, found: NumberFound) -> bool:
+def _is_said_of(text: str, found: NumberFound) -> bool:
     """Check whether the words behind a number say something about it, and are no unit."""
     return is_spoken_about(text, found.span[1]) or is_denied_behind(text, found.span[1])
 
@@ -664,8 +666,8 @@ def _closing_of_numbers(
         return _closing_value(last)
     if is_only and _is_result(text, begin, last):
         return _closing_value(last)
-    is_led_to = tells_of_things(text, begin, last.span, end)
-    return _closing_value(last)._replace(is_led_to=is_led_to) if is_sole else None
+    is_sure = not is_incidental(text, begin, last.span, end)
+    return _closing_value(last)._replace(is_sure=is_sure) if is_sole else None
 
 
 def _is_beside_another(text: str, begin: int, end: int, full: int, last: NumberFound) -> bool:

@@ -21,11 +21,7 @@ _EMPHASIS: Final = ("***", "**", "__", "*", "`", "_")
 _TAG: Final = re.compile(r"<(b|strong|i|em|u|p|div|span|code|mark)>([^<>]*+)</\1>", re.IGNORECASE)
 _CODE: Final = re.compile(r"```[a-z]{0,12}\s([^`]*+)```", re.IGNORECASE)
 """The HTML tags and the block of code that may stand around a whole answer."""
-_ITEM_SIGN: Final = re.compile(r"\A(?:[>\u2022+*-]|->|→)\s+(?=[^\W\d_])")
-"""The sign of a quotation or of a list, before the words of its only item."""
-_APPLAUSE: Final = re.compile(
-    r"(?<=[^\s*_])[\s*_`]*[\s\u2705\u2714\u2611\ufe0f\u2728\u2b50\U0001f3af\U0001f3c6\U0001f389\U0001f44d\U0001f4af]+\Z"
-)
+_APPLAUSE: Final = "\u2705\u2714\u2611\ufe0f\u2728\u2b50\U0001f3af\U0001f3c6\U0001f389\U0001f44d\U0001f4af"
 """Signs behind an answer with which its author is pleased."""
 _FIRST_SYMBOL: Final = "\u2600"
 _QUOTES: Final = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("'", "'"))
@@ -41,9 +37,9 @@ def cleaned(text: str) -> str:
     inner = _SPACING.sub(" ", text).replace("\\%", "%").replace("\\$", "$").replace("{,}", ",")
     for _ in range(_MOST_FRAMES):
         inner = _FRAME.sub(r"\1", inner)
-    inner = _ITEM_SIGN.sub("", " ".join(html.unescape(inner).split()), count=1)
+    inner = " ".join(html.unescape(inner).split())
     if inner and inner[-1] > _FIRST_SYMBOL:
-        inner = _APPLAUSE.sub("", inner)
+        inner = inner.rstrip(f" {_APPLAUSE}") or inner
     for _ in range(_MOST_LAYERS):
         if inner[:1].isalnum() and inner[-1:].isalnum():
             return inner

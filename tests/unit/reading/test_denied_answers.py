@@ -10,6 +10,7 @@ from roundtable.reading import ABSTAIN, Asked
 NUMBER = Asked("number")
 CITIES = Asked("choice", ("A) Lisbon", "B) Porto", "C) Faro"))
 OPEN = Asked("open")
+FORMULA = Asked("formula")
 
 DENIED_NUMBERS = [
     *("408 ist falsch.", "408 stimmt nicht.", "408 ist nicht die Antwort.", "408 est faux.", "408 es incorrecto."),
@@ -333,3 +334,73 @@ def test_an_answer_of_others_for_some_or_beside_another_is_not_certain(asked: As
 def test_an_answer_for_the_question_itself_stays_certain(asked: Asked, text: str, value: str) -> None:
     reading = read_reply(text, asked)
     assert (reading.certainty, reading.value) == ("certain", value), reading
+
+
+ORDINARY = [
+    (OPEN, "Sydney\n\nReasoning: I first thought Sydney. Final answer: Canberra", "Canberra"),
+    (OPEN, "**Analysis**\n\n**Reasoning:** It is planned.\n\n**Final answer:** Canberra", "Canberra"),
+    (FORMULA, "x+1\n\nReasoning: \\boxed{x+2}", "x+2"),
+    (FORMULA, "- x^2 + 3", "- x^2 + 3"),
+    (NUMBER, "The answer is 42 because there is no remainder.", "42"),
+    (NUMBER, "The probability is 0.3 that it does not rain.", "0.3"),
+    (NUMBER, "There are 42 people who do not smoke.", "42"),
+    (NUMBER, "Answer: 42 non-negative integers", "42"),
+    (NUMBER, "The radius is 5. The area is 78.5.", "78.5"),
+    (NUMBER, "Each ticket costs 5. All of them cost 20.", "20"),
+    (NUMBER, "408 is the answer.", "408"),
+    (NUMBER, "Tom bought 42 apples.", "42"),
+    (NUMBER, "Only 42 remain.", "42"),
+    (NUMBER, "Sum: 42", "42"),
+    (NUMBER, "Number of apples: 42", "42"),
+    (NUMBER, "Expected value: 42", "42"),
+    (NUMBER, "408 was the result.", "408"),
+    (CITIES, "For budget reasons, I choose Porto.", "B) Porto"),
+    (CITIES, "For several reasons, the answer is B.", "B) Porto"),
+    (CITIES, "Financially, Porto is the best choice.", "B) Porto"),
+    (CITIES, "Mathematically, the answer is B.", "B) Porto"),
+    (CITIES, "As for my vote, I choose Porto.", "B) Porto"),
+    (CITIES, "Para concluir, elijo Porto.", "B) Porto"),
+    (CITIES, "Pour les raisons suivantes, je choisis Porto.", "B) Porto"),
+    (NUMBER, "Multiply 6 by 7 to get 42.", "42"),
+    (NUMBER, "To find the total, add all: 17 + 25 = 42.", "42"),
+    (NUMBER, "So 42 students failed.", "42"),
+    (NUMBER, "There are 42 exceptions.", "42"),
+    (NUMBER, "For now, the total is 42.", "42"),
+    (CITIES, "I recommend Porto; none of the options is perfect.", "B) Porto"),
+    (OPEN, "<string>", "<string>"),
+    (NUMBER, "Final answer:\n* **42**\n* unit: km", "42"),
+    (CITIES, "The answer is B.\n<think>Is it? Yes.</think>\nI hope this helps!", "B) Porto"),
+    (CITIES, "Use <thinking>. The answer is B", "B) Porto"),
+    (CITIES, "Ich denke, dass Porto die beste Wahl ist.", "B) Porto"),
+    (CITIES, "I'll keep Porto in mind, but I choose Lisbon.", "A) Lisbon"),
+]
+OF_OTHERS = [
+    (CITIES, "Niemand glaubt, dass Porto die beste Wahl ist."),
+    (CITIES, "Ich bezweifle, dass Porto die beste Wahl ist."),
+    (CITIES, "Es ist falsch, dass Porto die beste Wahl ist."),
+    (CITIES, "Ada denkt, dass Porto die beste Wahl ist."),
+    (CITIES, "Wer glaubt, dass Porto am besten ist, irrt."),
+    (CITIES, "I'll keep Porto for later and take Faro."),
+    (OPEN, "Canberra\n<thought>easy</thought>\nThat's it."),
+    (OPEN, "Hello, Ada!\n\nReasoning: It is planned."),
+    (NUMBER, "Error code: 429"),
+    (NUMBER, "408 ist falsch."),
+    (NUMBER, "It is 408 apples, which is wrong."),
+]
+
+
+@pytest.mark.parametrize(("asked", "text", "value"), ORDINARY)
+def test_an_ordinary_answer_stays_certain(asked: Asked, text: str, value: str) -> None:
+    reading = read_reply(text, asked)
+    assert (reading.certainty, reading.value) == ("certain", value), reading
+
+
+@pytest.mark.parametrize(("asked", "text"), OF_OTHERS)
+def test_what_others_think_or_a_heading_is_not_certain(asked: Asked, text: str) -> None:
+    reading = read_reply(text, asked)
+    assert reading.certainty != "certain", reading
+
+
+def test_signs_around_an_answer_are_removed_in_linear_time() -> None:
+    for text in ("`" * 200_000 + "a\u2705", "\n" * 200_000 + "a"):
+        assert read_reply(text, NUMBER).certainty != "certain"

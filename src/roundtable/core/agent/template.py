@@ -188,7 +188,7 @@ class AgentTemplate:
 
     async def _answer(self, context: DebateContext, listener: TurnListener | None) -> TurnResult:
         fence = Fence(self._nonce())
-        conversation = self.open_conversation(context, fence, listener)
+        conversation = self._open_conversation(context, fence, listener)
         try:
             return await self._converse(context, fence, conversation)
         except RoundtableError as error:
@@ -205,7 +205,7 @@ class AgentTemplate:
             failure.usage = conversation.usage
             raise failure from error
 
-    def open_conversation(self, context: DebateContext, fence: Fence, listener: TurnListener | None) -> Conversation:
+    def _open_conversation(self, context: DebateContext, fence: Fence, listener: TurnListener | None) -> Conversation:
         """Return the calls of a turn, before the first one; an agent with tools adds them here.
 
         Args:
@@ -216,12 +216,12 @@ class AgentTemplate:
         del context, fence
         return Conversation(self.chat_model, listener)
 
-    def offered_tools(self, context: DebateContext) -> tuple[AgentTool, ...]:
+    def _offered_tools(self, context: DebateContext) -> tuple[AgentTool, ...]:
         """Return the tools that a turn may call."""
         del context
         return ()
 
-    def search_setting(self, context: DebateContext) -> NativeSearch | Literal[False] | None:
+    def _search_setting(self, context: DebateContext) -> NativeSearch | Literal[False] | None:
         """Return the search setting of a turn's request: options, `False` to turn a built-in search off, or `None`."""
         del context
         return None
@@ -276,7 +276,7 @@ class AgentTemplate:
             temperature=self._temperature(),
             max_tokens=self._max_tokens(context),
             output_schema=self._output_schema(context, messages) if profile.structured_output else None,
-            search=self.search_setting(context),
+            search=self._search_setting(context),
             metadata={
                 "agent": self.id,
                 "session": context.session_id,
@@ -457,7 +457,7 @@ class AgentTemplate:
         if beside is None:
             return self.parse(text, context)
         call = form_in_call(text, self._answer_kind(context))
-        if call is not None and all(tool.name != call.name for tool in self.offered_tools(context)):
+        if call is not None and all(tool.name != call.name for tool in self._offered_tools(context)):
             return self.parse(json.dumps(call.fields), context)
         parsed = self.parse(beside, context)
         is_form = isinstance(parsed, Parsed) and not parsed.prose and "{" in beside
@@ -510,7 +510,7 @@ class AgentTemplate:
         return self._user(context, fence, self._system(context, fence))
 
     def _system(self, context: DebateContext, fence: Fence) -> str:
-        tools = [tool.name for tool in self.offered_tools(context)]
+        tools = [tool.name for tool in self._offered_tools(context)]
         return compose_system(self.config, context, self.chat_model.profile, fence, tools=tools)
 
     def _user(self, context: DebateContext, fence: Fence, system: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
     from roundtable.core.engine.journal import Journal
-    from roundtable.core.engine.plan_checks import RunLimits
+    from roundtable.core.engine.plan_limits import RunLimits
     from roundtable.core.protocols import Storage
     from roundtable.core.types.base import JsonValue
     from roundtable.core.types.events import Control

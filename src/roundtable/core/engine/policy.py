@@ -16,7 +16,7 @@ from roundtable.core.engine.closing import (
     without_votes,
 )
 from roundtable.core.engine.context_requests import context_exit, request_events
-from roundtable.core.engine.plan_checks import plan_isolated
+from roundtable.core.engine.plan_limits import plan_isolated
 from roundtable.core.engine.stage_hooks import StoringHooks
 from roundtable.core.mode.base import vote_options_of
 from roundtable.core.mode.rounds import check_plan
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from roundtable.core.engine.closing import DebateExits, Decider
     from roundtable.core.engine.journal import Journal
-    from roundtable.core.engine.plan_checks import StepLimiter
+    from roundtable.core.engine.plan_limits import StepLimiter
     from roundtable.core.errors import QuorumLost
     from roundtable.core.protocols import ConsensusMeter, DebateModeStrategy
     from roundtable.core.record.fold import Fold

@@ -20,7 +20,7 @@ from roundtable.core.engine.closing import (
 )
 from roundtable.core.engine.lease import LeaseKeeper, wrap_error
 from roundtable.core.engine.patience import failed_by_providers
-from roundtable.core.engine.plan_checks import plan_isolated, same_stage
+from roundtable.core.engine.plan_limits import plan_isolated, same_stage
 from roundtable.core.engine.synthesis import cancelled_synthesis, synthesis_event
 from roundtable.core.errors import LeaseLost, RoundtableError, SessionError
 from roundtable.core.mode.rounds import check_plan
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from roundtable.core.engine.journal import Journal
-    from roundtable.core.engine.plan_checks import RunLimits, StepLimiter
+    from roundtable.core.engine.plan_limits import RunLimits, StepLimiter
     from roundtable.core.engine.policy import Frame, RoundEnd, SessionPolicy
     from roundtable.core.engine.spending import RunBudget
     from roundtable.core.engine.stage_hooks import TurnAttempt

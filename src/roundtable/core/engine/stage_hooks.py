@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from roundtable.core.base.waits import Wait
     from roundtable.core.engine.journal import Journal
-    from roundtable.core.engine.plan_checks import StepLimiter
+    from roundtable.core.engine.plan_limits import StepLimiter
     from roundtable.core.errors import RoundtableError
     from roundtable.core.types.answers import ToolCallRecord
     from roundtable.core.types.chat import ToolCall
