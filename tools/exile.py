@@ -148,21 +148,6 @@ EXILES = (
         registrar.add("{{new}}", open_sqlite, summary="Stored in one file.")
     """,
     ),
-    Exile(
-        "storages",
-        "postgresql",
-        (
-            *("storage/postgres.py", "storage/postgres_background.py", "storage/postgres_connection.py"),
-            *("storage/postgres_keyvalue.py", "storage/postgres_schema.py", "storage/postgres_url.py"),
-            "storage/locations.py",
-        ),
-        f"""
-        from {PACKAGE}.locations import open_postgres
-        def open_it(url):
-            return open_postgres(url.replace("{{new}}:", "postgresql:", 1))
-        registrar.add("{{new}}", open_it, summary="Stored in a PostgreSQL database, for several hosts.")
-    """,
-    ),
     _provider("perplexity", "PerplexitySonar"),
     _provider("anthropic", "AnthropicMessages"),
 )

@@ -295,9 +295,6 @@ def run_exporter(name: str) -> None:
 
 def run_storage(name: str) -> None:
     """Use a storage."""
-    if name.startswith("postgres"):
-        run_database(name)
-        return
     address = f"{name}:///debates.db"
     with table(storage=address) as seats:
         session = show_debate(seats, rounds=2, options=list(OPTIONS))
@@ -311,41 +308,6 @@ def run_storage(name: str) -> None:
     show("command", command("sessions", "list", "--db", address))
     show("doctor", command("doctor", "--db", address))
     with refused("no file"), table(storage=f"{name}://") as seats:
-        seats.sessions()
-
-
-def run_database(name: str) -> None:
-    """Use a storage that is a server; its programs are those of PostgreSQL."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-    from postgres_kit import Server, programs
-
-    folder = programs()
-    assert folder is not None, "PostgreSQL is not installed"
-    with tempfile.TemporaryDirectory() as home:
-        server = Server(folder, Path(home))
-        server.start()
-        try:
-            use_database(server.url("exile").replace("postgresql:", f"{name}:", 1), str(server.port))
-        finally:
-            server.stop()
-
-
-def use_database(address: str, port: str) -> None:
-    """Use the storage at an address; the port differs in each run."""
-    with table(storage=address) as seats:
-        session = show_debate(seats, rounds=2, options=list(OPTIONS))
-    with table(storage=address) as seats:
-        show("kept", seats.session(session))
-        show("found", seats.search("reasons"))
-        show("listed", seats.sessions())
-        with refused("a backup"):
-            seats.backup("copy.db")
-    for words in (("sessions", "list"), ("doctor",), ("show", session)):
-        show(f"command {words[0]}", command(*words, "--storage", address).replace(port, "PORT"))
-    with table(storage=address) as seats:
-        show("deleted", seats.delete(session))
-        show("empty", seats.sessions())
-    with refused("another server"), table(storage=address.replace(port, "1")) as seats:
         seats.sessions()
 
 

@@ -128,7 +128,7 @@ _INCIDENTAL: Final = re.compile(
     r"|line|note|date|year|id|score|question|task|problem|part|option)(?![a-z])[^:=]{0,30}(?:[:=]|\s)[^:]*)\Z",
     re.IGNORECASE,
 )
-"""A sentence whose only number is not the result: a message, a label of something else, what its author is about to do."""
+"""A sentence whose only number is not the result: a message, another label, what its author is about to do."""
 _ANSWER_BEHIND: Final = re.compile(
     rf"[\s*_`]*+(?:{words_pattern(LINKS)})\s(?:(?:the|my|our|die|das|la|le|el|il|a|o|het|de)\s)?(?:[^\W\d_]+\s)?"
     rf"(?:{words_pattern(ANSWER_NOUNS)}|total|sum|number)",
@@ -446,9 +446,10 @@ def is_incidental(text: str, begin: int, span: tuple[int, int], end: int) -> boo
         (False, True)
     """
     lead = text[begin : span[0]]
-    is_given = _INCIDENTAL.match(lead) or _AT_AN_END.search(lead) or worded_number(lead.rstrip(" (")) is not None
-    if is_given or contains("exception", lead):
+    if _INCIDENTAL.match(lead) or _AT_AN_END.search(lead) or contains("exception", lead):
         return True
+    if lead.endswith("(") and worded_number(lead.rstrip(" (")) is not None:
+        return True  # "Forty-two (43)"
     is_answer = _ANSWER_BEHIND.match(text, span[1], end) is not None
     return not is_answer and _LINK_BEHIND.search(text, span[1], end) is not None
 

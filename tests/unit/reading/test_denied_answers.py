@@ -375,6 +375,9 @@ ORDINARY = [
     (CITIES, "I'll keep Porto in mind, but I choose Lisbon.", "A) Lisbon"),
 ]
 OF_OTHERS = [
+    (CITIES, "Ich habe gelesen, die Antwort ist B."),
+    (CITIES, "J'ai entendu que la réponse est B."),
+    (CITIES, "Es heißt, die Antwort ist B."),
     (CITIES, "Niemand glaubt, dass Porto die beste Wahl ist."),
     (CITIES, "Ich bezweifle, dass Porto die beste Wahl ist."),
     (CITIES, "Es ist falsch, dass Porto die beste Wahl ist."),
