@@ -90,17 +90,8 @@ _SHOWN_CHARS = 200
 class AgentTemplate:
     """An agent that answers through a chat model, without tools and without a search.
 
-    `roundtable.agents.BaseAgent` adds these, and should be the base class of agents that are used with the library.
-
-    A subclass may override these methods; everything else is fixed:
-
-    - `build_messages` to change the prompt, or one of the steps that it calls: `build_system_prompt` and
-      `build_user_message`
-    - `parse` to change how answers are parsed
-    - `repair` to change how the agent is asked again
-
-    A subclass may instead override `generate_response` alone. The agent then answers with positions only, its usage is
-    not counted, and its model calls are not reported.
+    `roundtable.agents.BaseAgent` adds these. It is the base class of agents that are used with the library, and says
+    which methods a subclass may override.
 
     Args:
         config: Configuration of the agent, such as its id, name and persona.
